@@ -1,0 +1,165 @@
+"""The command ``mafla``: arguments in, tables and files out; the work is done elsewhere.
+
+Everything heavy is imported inside the commands, so that ``mafla --help`` answers at once.
+"""
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import App, CycloptsError, Parameter
+
+import mafla
+
+__all__ = ["app", "main"]
+
+Seed = Annotated[int, Parameter(help="Seed of the random keys; the same seed gives the same draws.")]
+Output = Annotated[Path | None, Parameter(help="Folder for the files to write, made if missing; none by default.")]
+Json = Annotated[bool, Parameter(name="--json", help="Print the measured rows as JSON, and nothing else.")]
+Quick = Annotated[bool, Parameter(help="Take seconds: enough to see that it works, too little to judge by.")]
+Rows = list[dict[str, Any]]
+
+app = App(
+    name="mafla",
+    help="Exact and learned fractional Langevin samplers for heavy-tailed and multimodal distributions.",
+    version=lambda: str(mafla.__version__),
+    help_format="plaintext",  # the others import a parser of their markup
+    default_parameter=Parameter(negative=()),
+    suppress_keyboard_interrupt=False,
+)
+bench = App(name="bench", help="Measure speed and accuracy on this machine.")
+app.command(bench)
+
+
+@app.command
+def demo(*, seed: Seed = 0, output: Output = None, as_json: Json = False, quick: Quick = False) -> None:
+    """Sample a heavy-tailed mixture with five methods and compare each with independent draws."""
+    from mafla import demo as job
+    from mafla import plots
+
+    if output is not None:
+        _check_folder(output)
+        plots.require_matplotlib()
+    with _console(stderr=True).status("starting") as status:
+        result = job.run(seed, quick, report=status.update)
+        pictures = {} if output is None else job.pictures(result)
+    text = job.summary(result)
+    about = {"settings": result.settings._asdict(), "luck": result.luck, "summary": text}
+    files = _write(output, {**pictures, "demo.json": _record(result.rows, seed=seed, **about)})
+    _show(result.rows, job.table(result), text, files, as_json)
+
+
+@bench.command
+def law(*, seed: Seed = 0, output: Output = None, as_json: Json = False, quick: Quick = False) -> None:
+    """Measure the draws, the density and the score of the stable law."""
+    from mafla.bench import law as job
+
+    _bench("law", job, seed, output, as_json, quick)
+
+
+@bench.command
+def kernels(*, seed: Seed = 0, output: Output = None, as_json: Json = False, quick: Quick = False) -> None:
+    """Measure the kernels."""
+    from mafla.bench import kernels as job
+
+    _bench("kernels", job, seed, output, as_json, quick)
+
+
+def main(tokens: Iterable[str] | None = None) -> int:
+    """Run a command and return its exit code: 0, or 2 after a bad argument, or 130 after Ctrl-C.
+
+    Args:
+        tokens: the arguments; those of the process unless given.
+
+    Example:
+        >>> main(["bench"])
+        Usage: mafla bench COMMAND
+        ...
+        0
+    """
+    try:
+        app(tokens, exit_on_error=False, print_error=False, verbose=False, result_action="return_none")
+    except KeyboardInterrupt:
+        return _fail("interrupted", code=130)
+    except ModuleNotFoundError as error:
+        hint = f"; install {error.name} to run this" if str(error).startswith("No module named") else ""
+        return _fail(f"{error}{hint}", code=2)
+    except (CycloptsError, ValueError) as error:
+        return _fail(str(error), code=2)
+    return 0
+
+
+def _bench(name: str, job: Any, seed: int, output: Path | None, as_json: bool, quick: bool) -> None:
+    if output is not None:
+        _check_folder(output)
+    with _console(stderr=True).status(f"measuring {name}"):
+        rows = job.run(seed, quick)
+    files = _write(output, {f"{name}.json": _record(rows, seed=seed, quick=quick)})
+    _show(rows, job.describe(rows), "", files, as_json)
+
+
+def _show(rows: Rows, table: Any, text: str, files: list[Path], as_json: bool) -> None:
+    if as_json:
+        import json
+
+        print(json.dumps(rows, indent=2))
+        return
+    console = _console()
+    console.print(table)
+    if text:
+        console.print(text, highlight=False, markup=False)
+    print(*files, sep="\n", end="\n" if files else "")
+
+
+def _console(stderr: bool = False) -> Any:
+    from rich.console import Console
+
+    return Console(stderr=stderr)
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"mafla: {' '.join(message.split())}", file=sys.stderr)
+    return code
+
+
+def _record(rows: Rows, **about: object) -> bytes:
+    """Rows with what is needed to get them again."""
+    import json
+    import platform
+    from importlib.metadata import version
+
+    versions = {"python": platform.python_version()} | {name: version(name) for name in ("mafla", "jax", "numpy")}
+    return (json.dumps({**about, "versions": versions, "rows": rows}, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse a folder that cannot be written before the work is done for it, without making it yet."""
+    try:
+        above = next(path for path in (folder, *folder.parents) if path.exists())
+        if above.is_dir() and os.access(above, os.W_OK | os.X_OK):
+            return
+        reason = f"{above} is not writable" if above.is_dir() else f"{above} is a file"
+    except OSError as error:
+        reason = str(error.strerror)
+    raise ValueError(f"--output must be a folder that can be written, got {folder} ({reason})")
+
+
+def _write(folder: Path | None, files: Mapping[str, bytes]) -> list[Path]:
+    """Write all files under temporary names and then rename them, so that none is ever half there."""
+    if folder is None:
+        return []
+    parts = {folder / name: folder / f".{name}.{os.getpid()}.part" for name in files}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for part, content in zip(parts.values(), files.values(), strict=True):
+            part.write_bytes(content)
+        for path, part in parts.items():
+            part.replace(path)
+    except OSError as error:
+        raise ValueError(f"--output must be a folder that can be written, got {folder} ({error.strerror})") from error
+    finally:
+        for part in parts.values():
+            part.unlink(missing_ok=True)
+    return list(parts)

@@ -1,0 +1,1 @@
+"""Markov kernels, one algorithm per file, written for a single chain."""

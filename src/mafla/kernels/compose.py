@@ -1,0 +1,71 @@
+"""Kernels one after the other."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from mafla.kernels.base import Info, Kernel, assemble
+
+__all__ = ["cycle"]
+
+
+class CycleState(NamedTuple):
+    """The position: each kernel starts anew from it, since they may know different densities."""
+
+    position: Float[Array, " dim"]
+
+
+class CycleInfo(NamedTuple):
+    """The information of all kernels together, and of each."""
+
+    acceptance_rate: Float[Array, ""]
+    is_accepted: Array
+    is_nonfinite: Array
+    parts: tuple[Info, ...]
+
+
+def cycle(*kernels: Kernel) -> Kernel:
+    """Return the kernel that applies the given kernels in turn; what each of them leaves invariant, it does too.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from mafla.kernels.fractional_walk import frw
+        >>> from mafla.kernels.exact_fractional import exact_mafla
+        >>> logdensity = lambda x: -jnp.log1p(x @ x)
+        >>> kernel = cycle(exact_mafla(logdensity, 1.8, 0.5), frw(logdensity, 1.2, 2.0))
+        >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.zeros(2)))
+        >>> len(info.parts)
+        2
+    """
+    if not kernels:
+        raise ValueError("cycle needs at least one kernel, got none")
+
+    def init(position: Float[Array, " dim"]) -> CycleState:
+        for kernel in kernels:
+            kernel.init(position)  # says at once what is wrong with a score or log density
+        return CycleState(position)
+
+    def noise(rng_key: Key[Array, ""], shape: tuple[int, ...], dtype: Any) -> tuple[Any, ...]:
+        keys = jax.random.split(rng_key, len(kernels))
+        return tuple(kernel.noise(key, shape, dtype) for kernel, key in zip(kernels, keys, strict=True))
+
+    def move(params: Any, state: CycleState, noises: Any) -> tuple[CycleState, CycleInfo]:
+        position, infos = state.position, []
+        for kernel, param, part in zip(kernels, params, noises, strict=True):
+            inner, info = kernel.move(param, kernel.init(position), part)
+            position = inner.position
+            infos.append(info)
+        return CycleState(position), _summarise(tuple(infos))
+
+    def tune(params: Any, states: Any, infos: CycleInfo, gain: Any) -> tuple[Any, ...]:
+        parts = zip(kernels, params, infos.parts, strict=True)
+        return tuple(kernel.tune(param, states, info, gain) for kernel, param, info in parts)
+
+    return assemble(init, noise, move, tuple(kernel.params for kernel in kernels), tune)
+
+
+def _summarise(parts: tuple[Info, ...]) -> CycleInfo:
+    rates, accepted, nonfinite = (jnp.stack(column) for column in zip(*(part[:3] for part in parts), strict=True))
+    return CycleInfo(rates.mean(), accepted.any(), nonfinite.any(), parts)

@@ -1,0 +1,62 @@
+"""The fractional Langevin proposal ``x' = x + τ b(x) + τ^(1/α) ξ`` (Eq. frac-proposal) and the ratio of its densities.
+
+The density is not intractable. Given the scale A of ``ξ = sqrt(2A) z``, drawn before and independently of the state,
+the proposal is Gaussian; with A integrated out it is the stable density, a function of one radius.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from mafla import stable
+from mafla.drift import local_drift
+from mafla.kernels.base import LangevinState, Noise, call_score
+
+__all__ = ["Field", "auxiliary_log_ratio", "marginal_log_ratio", "propose", "stable_step", "start_from_score"]
+
+Field = Callable[[Float[Array, " dim"]], Float[Array, " dim"]]
+
+
+def start_from_score(
+    score: Field, alpha: float, drift: Field | None
+) -> Callable[[Float[Array, " dim"]], LangevinState]:
+    """Return the ``init`` of kernels that know a score: the drift is ``c_α s(x)`` unless another one is given."""
+    field, name = (local_drift(score, alpha), "score") if drift is None else (drift, "drift")
+    return lambda position: LangevinState(position, None, call_score(field, position, name))
+
+
+def propose(state: LangevinState, noise: Noise, step_size: Any, alpha: float) -> Float[Array, " dim"]:
+    """Return ``x + τ b(x) + τ^(1/α) ξ``."""
+    return state.position + step_size * state.drift + stable_step(noise, step_size, alpha)
+
+
+def stable_step(noise: Noise, step_size: Any, alpha: float) -> Float[Array, " dim"]:
+    """Return ``τ^(1/α) ξ`` with ``ξ = sqrt(2A) z``."""
+    return jnp.power(step_size, 1 / alpha) * stable.draws.amplitude(noise.log_scale) * noise.normal
+
+
+def auxiliary_log_ratio(
+    state: LangevinState, proposed: LangevinState, noise: Noise, step_size: Any, alpha: float
+) -> Float[Array, ""]:
+    """Return ``log q(x|x', A) - log q(x'|x, A) = (|r|² - |r_rev|²) / (4 A τ^(2/α))``.
+
+    Multiplied out, it is antisymmetric to the last bit and does not subtract the squares of long jumps.
+    """
+    deviation = jnp.power(step_size, 1 / alpha) * stable.draws.amplitude(noise.log_scale)
+    change = 2 * (proposed.position - state.position) + step_size * (proposed.drift - state.drift)
+    pull = step_size * (state.drift + proposed.drift)
+    return -0.5 * jnp.sum(pull / deviation * (change / deviation))
+
+
+def marginal_log_ratio(
+    state: LangevinState, proposed: LangevinState, noise: Noise, step_size: Any, alpha: float
+) -> Float[Array, ""]:
+    """Return ``log q(x|x') - log q(x'|x)`` with the stable density (Eq. q-density-formal)."""
+    del noise
+    gamma = jnp.power(step_size, 1 / alpha)
+    jump = proposed.position - state.position
+    forward = stable.logpdf((jump - step_size * state.drift) / gamma, alpha)
+    backward = stable.logpdf((-jump - step_size * proposed.drift) / gamma, alpha)
+    return backward - forward

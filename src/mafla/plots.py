@@ -1,0 +1,124 @@
+"""Pictures of results. They are drawn on figures of their own: nothing here changes the state of pyplot."""
+
+import io
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mafla import metrics
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["mixture_scatter", "require_matplotlib", "to_bytes", "weights_label"]
+
+# Okabe and Ito's colours in the order of their contrast, told apart with any colour vision.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+INK, RULE = "#333333", "#BBBBBB"
+
+
+def mixture_scatter(panels: Mapping[str, ArrayLike], locations: ArrayLike) -> "Figure":
+    """Draw samples of a mixture in the plane side by side, coloured by the nearest mode.
+
+    The frame is the same for all: twice as wide as the square that holds 99.5 % of the first panel, the target, so that
+    a tail too heavy has room to show. What lies outside is counted. Titles give the fraction of points by nearest mode.
+
+    Args:
+        panels: samples of shape (n, 2), by title.
+        locations: the modes, of shape (modes, 2), at most six.
+
+    Example:
+        >>> import numpy as np
+        >>> draws = np.random.default_rng(0).normal(size=(100, 2))
+        >>> figure = mixture_scatter({"Target": draws}, [[-1.0, 0.0], [1.0, 0.0]])
+        >>> len(figure.axes)
+        1
+    """
+    require_matplotlib()
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    centres = np.asarray(locations, dtype=np.float64)
+    samples = {title: np.asarray(points, dtype=np.float64) for title, points in panels.items()}
+    _check_planar(samples, centres)
+    middle, half = _frame(next(iter(samples.values())), centres)
+    layout = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.1)  # inches
+    figure = Figure(figsize=(3.6 * len(samples), 4.3), layout=layout)
+    axes = figure.subplots(1, len(samples), sharex=True, sharey=True, squeeze=False)[0]
+    for axis, (title, points) in zip(axes, samples.items(), strict=True):
+        _scatter(axis, points, centres)
+        axis.set(xlim=(middle[0] - half, middle[0] + half), ylim=(middle[1] - half, middle[1] + half), aspect="equal")
+        axis.set_title(f"{title}\n{weights_label(metrics.mixture_weights(points, centres))}", color=INK, fontsize=11)
+        outside = int((np.abs(points - middle) > half).any(axis=1).sum())
+        axis.set_xlabel(f"{outside} of {len(points)} outside", color=INK, fontsize=10)
+    return figure
+
+
+def to_bytes(figure: "Figure", kind: str) -> bytes:
+    """Return a figure as a file, ``png`` or ``svg``; equal figures give equal bytes.
+
+    Example:
+        >>> figure = mixture_scatter({"Target": [[0.0, 1.0], [1.0, 0.0]]}, [[0.0, 0.0]])
+        >>> to_bytes(figure, "png")[1:4]
+        b'PNG'
+    """
+    if kind not in ("png", "svg"):
+        raise ValueError(f"kind must be png or svg, got {kind!r}")
+    from matplotlib import rc_context
+
+    file = io.BytesIO()
+    undated = {"Date": None} if kind == "svg" else {"Software": None}
+    with rc_context({"svg.hashsalt": "mafla"}):
+        figure.savefig(file, format=kind, dpi=200, metadata=undated)
+    return file.getvalue()
+
+
+def weights_label(weights: Iterable[float]) -> str:
+    """Return mixture weights as they are written in titles and tables.
+
+    Example:
+        >>> weights_label([0.2, 0.8])
+        '(0.20, 0.80)'
+    """
+    return f"({', '.join(f'{weight:.2f}' for weight in weights)})"
+
+
+def require_matplotlib() -> None:
+    """Say how to get matplotlib where it is missing, before any work is done for a picture."""
+    try:
+        import matplotlib as mpl  # noqa: F401 - only to see that it is there
+    except ModuleNotFoundError as error:
+        message = "pictures need matplotlib, which is not installed: pip install 'mafla[plot]'"
+        raise ModuleNotFoundError(message, name="matplotlib") from error
+
+
+def _check_planar(samples: Mapping[str, np.ndarray], centres: np.ndarray) -> None:
+    if not samples:
+        raise ValueError("panels must hold at least one sample, got none")
+    if centres.ndim != 2 or centres.shape[1] != 2 or not 1 <= len(centres) <= len(COLOURS):
+        raise ValueError(f"locations must have shape (modes, 2) with 1 to {len(COLOURS)} modes, got {centres.shape}")
+    for title, points in samples.items():
+        if points.ndim != 2 or points.shape[1] != 2 or not len(points) or not np.isfinite(points).all():
+            raise ValueError(f"panels must be finite points of shape (n, 2), got shape {points.shape} for {title!r}")
+
+
+def _frame(points: np.ndarray, centres: np.ndarray) -> tuple[np.ndarray, float]:
+    """Centre and half side of a square."""
+    middle = (centres.min(axis=0) + centres.max(axis=0)) / 2
+    reach = np.quantile(np.abs(points - middle).max(axis=1), 0.995)
+    return middle, float(2 * max(reach, np.abs(centres - middle).max(), 1e-9))
+
+
+def _scatter(axis: "Axes", points: np.ndarray, centres: np.ndarray) -> None:
+    nearest = np.argmin(np.linalg.norm(points[:, None] - centres, axis=2), axis=1)
+    for mode, colour in enumerate(COLOURS[: len(centres)]):
+        # Points as pixels, text as text: as shapes, thousands of points make a drawing that is slow to open.
+        x, y = points[nearest == mode].T
+        axis.scatter(x, y, s=5, color=colour, alpha=0.45, linewidths=0, rasterized=True)
+    axis.plot(*centres.T, "+", color="white", markersize=11, markeredgewidth=3.0)
+    axis.plot(*centres.T, "+", color="black", markersize=9, markeredgewidth=1.4)
+    axis.tick_params(color=RULE, labelcolor=INK, labelsize=9)
+    axis.spines[:].set_color(RULE)

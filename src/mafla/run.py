@@ -1,0 +1,207 @@
+"""Running many chains in short chunks, so that a run can be watched, limited and interrupted."""
+
+import math
+import time
+import warnings
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jaxtyping import Array, Key
+from numpy.typing import ArrayLike
+
+from mafla import _check
+from mafla.kernels.base import Kernel
+from mafla.program import Draws, Program, compile_program, empty_buffer
+from mafla.progress import Report, progress_bar
+from mafla.samples import to_datatree
+
+__all__ = ["NonFiniteWarning", "sample"]
+
+CHUNK_SECONDS = 0.25
+
+
+class NonFiniteWarning(UserWarning):
+    """Some proposals had a NaN or an infinity in them. They were turned down; no such draw is stored."""
+
+
+def sample(
+    kernel: Kernel,
+    key: Key[Array, ""],
+    positions: ArrayLike,
+    num_steps: int,
+    *,
+    warmup: int = 0,
+    thin: int = 1,
+    progress: bool = True,
+    time_limit: float | None = None,
+) -> xr.DataTree:
+    """Run chains and return their draws.
+
+    Args:
+        kernel: any kernel of this package.
+        key: random key; the same key gives the same draws.
+        positions: where the chains start, of shape (chains, dim).
+        num_steps: steps of each chain after warm-up; every ``thin``-th is kept.
+        warmup: steps before that, not kept, in which a Metropolis kernel's step size is tuned and then frozen.
+        thin: how many steps make a draw.
+        progress: show a bar with acceptance and time left on a terminal.
+        time_limit: stop after about so many seconds with what has been drawn (at least one chunk).
+
+    Returns:
+        A tree with groups ``posterior`` (``x``: chain, draw, dim) and ``sample_stats`` (``acceptance_rate``,
+        ``nonfinite`` and, where the kernel knows it, ``lp``). Its attributes hold the settings and the tuned step size.
+        After Ctrl-C it holds the draws made until then.
+
+    Example:
+        >>> import jax, jax.numpy as jnp, mafla
+        >>> target = mafla.targets.student_t(2, dim=3)
+        >>> kernel = mafla.exact_mafla(target.logdensity, alpha=1.5, step_size=0.5)
+        >>> tree = mafla.sample(kernel, jax.random.key(0), jnp.zeros((8, 3)), 100, warmup=50, progress=False)
+        >>> tree["posterior"]["x"].shape
+        (8, 100, 3)
+    """
+    started = time.monotonic()
+    start = jnp.asarray(_check.chain_positions(positions)).T  # chains last, as everywhere below
+    num_steps, warmup = _check.whole("num_steps", num_steps, 1), _check.whole("warmup", warmup, 0)
+    thin = _check.whole("thin", thin, 1)
+    if thin > num_steps:
+        raise ValueError(f"thin must be at most num_steps = {num_steps}, got {thin}")
+    deadline = math.inf if time_limit is None else started + _check.positive("time_limit", time_limit)
+    key_warm, key_run = _two_keys(key)
+
+    # Parameters are passed to the program, so that kernels that differ in them alone would share it.
+    program = compile_program(kernel._replace(params=None), start.shape, start.dtype, thin)
+    states = program.init(start)
+    _check_start(states)
+    params = jax.tree.map(lambda leaf: jnp.asarray(leaf, start.dtype), kernel.params)
+    if warmup:
+        with progress_bar("warm-up", warmup, shown=progress) as report:
+            params, states = _warm_up(program, params, states, key_warm, warmup, deadline, report)
+    with progress_bar("sampling", num_steps, shown=progress) as report:
+        draws = _draw(program, params, states, key_run, num_steps // thin, deadline, report)
+
+    _report_nonfinite(draws.nonfinite, thin)
+    attributes = {
+        "num_steps": num_steps,
+        "warmup": warmup,
+        "thin": thin,
+        "step_size": np.array([float(leaf) for leaf in jax.tree.leaves(params)]).squeeze(),
+        "stopped_early": int(len(draws.position) < num_steps // thin),
+        "seconds": time.monotonic() - started,
+    }
+    stats = {"acceptance_rate": draws.acceptance_rate, "nonfinite": draws.nonfinite, "lp": draws.logdensity}
+    by_chain = {name: value.T for name, value in stats.items() if value is not None}
+    return to_datatree(np.moveaxis(draws.position, -1, 0), by_chain, attributes)
+
+
+def _two_keys(key: Key[Array, ""]) -> tuple[Key[Array, ""], Key[Array, ""]]:
+    try:
+        return jax.random.fold_in(key, 0), jax.random.fold_in(key, 1)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"key must be a random key such as jax.random.key(0), got {key!r}") from error
+
+
+class _Pace:
+    """How much to run next so that a chunk takes about as long as it should, and when to stop."""
+
+    def __init__(self, most: float, deadline: float) -> None:
+        self.most, self.deadline, self.wish, self.seconds_each = most, deadline, 1, 0.0
+        self.last = time.monotonic()
+
+    def next(self, remaining: int) -> int:
+        return int(max(1, min(self.wish, self.most, remaining)))
+
+    def ran(self, count: int) -> None:
+        """Take note that a chunk is done: the first ones contain compilation, so growth is gradual."""
+        now = time.monotonic()
+        self.seconds_each, self.last = (now - self.last) / count, now
+        self.wish = max(1, min(8 * count, int(CHUNK_SECONDS / max(self.seconds_each, 1e-9))))
+
+    @property
+    def is_over(self) -> bool:
+        return time.monotonic() + self.seconds_each > self.deadline
+
+
+def _warm_up(
+    program: Program, params: Any, states: Any, key: Key[Array, ""], warmup: int, deadline: float, report: Report
+) -> tuple[Any, Any]:
+    """Return the tuned parameters and the states after warm-up, cut short where the time is over."""
+    spans, done, pace = -(-warmup // program.engine.plan.span), 0, _Pace(math.inf, deadline)
+    carry = (params, params, states)
+    while done < spans and not pace.is_over:
+        count = pace.next(spans - done)
+        carry, rate = program.warm(carry, key, done, count, warmup)
+        done += count
+        report(done * program.engine.plan.span, float(rate))
+        pace.ran(count)
+    return carry[1], carry[2]
+
+
+def _draw(
+    program: Program, params: Any, states: Any, key: Key[Array, ""], total: int, deadline: float, report: Report
+) -> Draws:
+    """Draw until there are ``total`` draws, the time is over or the user has had enough.
+
+    While one chunk is computed, the one before it is copied out of the other buffer.
+    """
+    per_row, pace = program.engine.plan.draws, _Pace(program.engine.rows, deadline)
+    free = [empty_buffer(program.engine, states) for _ in range(2)]
+    store = [None if part is None else np.empty((total, *part.shape[2:]), part.dtype) for part in free[0]]
+    rows, launched, stored = -(-total // per_row), 0, 0
+    running: tuple[Draws, int] | None = None
+    try:
+        while stored < rows:
+            before, running = running, None
+            if launched < rows and not (launched and pace.is_over):
+                count = pace.next(rows - launched)
+                states, buffer = program.chunk(params, states, key, launched, count, buffer=free.pop())
+                launched, running = launched + count, (buffer, count)
+            elif before is None:
+                break
+            if before is not None:
+                buffer, count = before
+                _store(store, buffer, count, stored * per_row)
+                free.append(buffer)
+                stored += count
+                pace.ran(count)
+                rate = float(np.asarray(buffer.acceptance_rate)[:count].mean())
+                report(stored * per_row * program.engine.plan.thin, rate)
+    except KeyboardInterrupt:
+        if not stored:
+            raise
+    return Draws(*(None if whole is None else whole[: stored * per_row] for whole in store))
+
+
+def _store(store: list[Any], buffer: Draws, rows: int, first: int) -> None:
+    """Copy the head of a buffer, (rows, draws, …, chains), into the draws of the whole run, (draws, …, chains)."""
+    for whole, part in zip(store, buffer, strict=True):
+        if whole is not None:
+            flat = np.asarray(part)[:rows].reshape(-1, *part.shape[2:])
+            whole[first : first + len(flat)] = flat[: len(whole) - first]  # the last row may make more than are wanted
+
+
+def _check_start(states: Any) -> None:
+    """Refuse chains that start where the target is zero or unknown."""
+    for name in ("logdensity", "drift", "score"):
+        value = getattr(states, name, None)
+        if value is None:
+            continue
+        bad = np.flatnonzero(~np.isfinite(np.asarray(value)).reshape(-1, value.shape[-1]).all(0))
+        if len(bad):
+            first = (..., bad[0])
+            what = f"{name} = {np.asarray(value)[first]} at positions[{bad[0]}] = {np.asarray(states.position)[first]}"
+            raise ValueError(f"positions must have a finite {name}, got {what} ({len(bad)} such chains)")
+
+
+def _report_nonfinite(nonfinite: np.ndarray, thin: int) -> None:
+    if nonfinite.any():
+        chains = int(nonfinite.any(0).sum())
+        warnings.warn(
+            f"{nonfinite.sum()} of {nonfinite.size * thin} proposals were NaN or infinite, in {chains} chains; "
+            "they were turned down",
+            NonFiniteWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,43 @@
+"""Cycles of kernels."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import mafla
+from mafla import targets
+
+from .support import batch_noise, many, one_step
+
+TARGET = targets.student_t(2, 3)
+PARTS = (mafla.exact_mafla(TARGET.logdensity, 1.5, 0.5), mafla.frw(TARGET.logdensity, 1.2, 2.0))
+CYCLE = mafla.cycle(*PARTS)
+
+
+def test_parts_are_applied_in_turn_each_with_noise_of_its_own() -> None:
+    position, key, infos = jnp.ones((300, 3)), jax.random.key(5), []
+    noises = batch_noise(CYCLE, key, position)
+    states, info = many(CYCLE)(CYCLE.params, position, noises)
+    for part, part_key, noise in zip(PARTS, jax.random.split(key, 2), noises, strict=True):
+        assert jax.tree.all(jax.tree.map(jnp.array_equal, noise, batch_noise(part, part_key, position)))
+        inner, part_info = many(part)(part.params, position, noise)
+        position = inner.position
+        infos.append(part_info)
+    np.testing.assert_allclose(states.position, position, rtol=1e-6)
+    for ours, theirs in zip(info.parts, infos, strict=True):
+        np.testing.assert_array_equal(ours.is_accepted, theirs.is_accepted)
+    np.testing.assert_array_equal(info.is_accepted, infos[0].is_accepted | infos[1].is_accepted)
+
+
+def test_each_part_is_tuned_by_its_own_acceptance() -> None:
+    states, infos = one_step(CYCLE, 0, jnp.ones((50, 3)))
+    tuned = CYCLE.tune(CYCLE.params, states, infos, 0.1)
+    for part, before, info, after in zip(PARTS, CYCLE.params, infos.parts, tuned, strict=True):
+        assert after == part.tune(before, states, info, 0.1)
+    assert tuned[0] != tuned[1]
+
+
+def test_a_cycle_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="cycle needs at least one kernel, got none"):
+        mafla.cycle()

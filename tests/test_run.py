@@ -1,0 +1,198 @@
+"""The run loop: what is returned, that grouping never changes a bit, and that nothing bad is stored."""
+
+import math
+import os
+import signal
+import threading
+import time
+from functools import partial
+from pathlib import Path
+
+import arviz_stats  # noqa: F401 - gives trees their .azstats
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import xarray as xr
+
+import mafla
+from mafla import program, run
+from mafla.run import NonFiniteWarning
+
+TARGET = mafla.targets.student_t(2, 3)
+KERNEL = mafla.exact_mafla(TARGET.logdensity, 1.5, 0.5)
+KEY = jax.random.key(0)
+
+
+def draws(tree: xr.DataTree) -> np.ndarray:
+    return tree["posterior"]["x"].to_numpy()
+
+
+def test_tree_has_the_groups_that_arviz_reads() -> None:
+    tree = mafla.sample(KERNEL, KEY, jnp.zeros((4, 3)), 200, warmup=100, progress=False)
+    assert tree["posterior"]["x"].dims == ("chain", "draw", "dim")
+    assert set(tree["sample_stats"].data_vars) == {"acceptance_rate", "nonfinite", "lp"}
+    lp = TARGET.logdensity(jnp.asarray(draws(tree)))
+    np.testing.assert_allclose(tree["sample_stats"]["lp"].to_numpy(), lp, rtol=1e-5)
+    assert float(tree.azstats.rhat()["x"].max()) < 1.5
+
+
+def test_tree_survives_a_file(tmp_path: Path) -> None:
+    tree = mafla.sample(KERNEL, KEY, jnp.zeros((2, 3)), 20, warmup=10, progress=False)
+    tree.to_netcdf(tmp_path / "run.nc", engine="h5netcdf")
+    with xr.open_datatree(tmp_path / "run.nc", engine="h5netcdf") as again:
+        assert np.array_equal(draws(again), draws(tree))
+        assert again["posterior"].attrs["step_size"] == tree["posterior"].attrs["step_size"]
+
+
+def single_scan(kernel: mafla.Kernel, key: jax.Array, start: np.ndarray, num_steps: int, thin: int) -> np.ndarray:
+    """Run all rows in one compiled scan, without chunks."""
+    made = program.compile_program(kernel._replace(params=None), start.T.shape, jnp.dtype(start.dtype), thin)
+    engine = made.engine._replace(rows=-(-num_steps // thin // made.engine.plan.draws))
+    states, params = made.init(jnp.asarray(start.T)), jax.tree.map(jnp.float32, kernel.params)
+    buffer = program.empty_buffer(engine, states)
+    _, drawn = jax.jit(partial(program.draw_chunk, engine))(params, states, key, 0, engine.rows, buffer)
+    return np.asarray(drawn.position).reshape(-1, *start.T.shape)[: num_steps // thin]
+
+
+@pytest.mark.parametrize(("chains", "thin"), [(5, 1), (5, 3), (64, 300), (3000, 1), (20_000, 2)])
+def test_chunks_equal_one_scan_bit_by_bit(chains: int, thin: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = np.zeros((chains, 3), np.float32)
+    num_steps = 7 * max(thin, 40 if chains < 10_000 else 1)
+    whole = single_scan(KERNEL, jax.random.fold_in(KEY, 1), start, num_steps, thin)
+    monkeypatch.setattr(run, "CHUNK_SECONDS", 1e-9)  # one row in each chunk
+    chunked = draws(mafla.sample(KERNEL, KEY, start, num_steps, thin=thin, progress=False))
+    assert chunked.shape == (chains, num_steps // thin, 3)
+    assert np.array_equal(np.moveaxis(chunked, 0, -1), whole)
+
+
+def test_thinned_run_keeps_every_thin_th_draw_of_the_full_run() -> None:
+    start = np.zeros((4, 3), np.float32)
+    full = draws(mafla.sample(KERNEL, KEY, start, 100, progress=False))
+    thinned = mafla.sample(KERNEL, KEY, start, 100, thin=7, progress=False)
+    np.testing.assert_allclose(draws(thinned), full[:, 6::7], rtol=1e-5, atol=1e-6)
+    assert thinned["sample_stats"]["acceptance_rate"].shape == (4, 14)
+
+
+def test_longer_run_begins_with_the_shorter_one() -> None:
+    start = np.zeros((4, 3), np.float32)
+    short, long = (draws(mafla.sample(KERNEL, KEY, start, n, progress=False)) for n in (37, 700))
+    assert np.array_equal(short, long[:, :37])
+
+
+def test_same_key_same_draws_other_key_other_draws() -> None:
+    start = np.zeros((4, 3), np.float32)
+    one, two = (draws(mafla.sample(KERNEL, KEY, start, 50, warmup=20, progress=False)) for _ in range(2))
+    other = draws(mafla.sample(KERNEL, jax.random.key(1), start, 50, warmup=20, progress=False))
+    assert np.array_equal(one, two)
+    assert not np.any(np.all(one == other, axis=(1, 2)))
+    assert len(np.unique(one[:, -1, 0])) == 4  # chains differ
+
+
+@pytest.mark.parametrize("step_size", [1e-4, 1e4])
+@pytest.mark.parametrize("chains", [16, 2000])
+def test_warm_up_reaches_the_target_acceptance(step_size: float, chains: int) -> None:
+    kernel = mafla.exact_mafla(TARGET.logdensity, 1.5, step_size, target_acceptance=0.6)
+    tree = mafla.sample(kernel, KEY, TARGET.sample(KEY, chains), 200, warmup=1000, progress=False)
+    assert float(tree["sample_stats"]["acceptance_rate"].mean()) == pytest.approx(0.6, abs=0.05)
+
+
+def test_step_size_is_frozen_after_warm_up() -> None:
+    tree = mafla.sample(KERNEL, KEY, jnp.zeros((8, 3)), 40, warmup=200, progress=False)
+    tuned = float(tree["posterior"].attrs["step_size"])
+    assert tuned != KERNEL.params.step_size
+    # Going on by hand with the tuned step size, from the draw before and with the run's own noise, gives the next draw.
+    noise = KERNEL.noise(jax.random.fold_in(jax.random.fold_in(KEY, 1), 31), (3, 8), jnp.dtype("float32"))
+    for chain in range(8):
+        own = jax.tree.map(lambda leaf: leaf[..., chain], noise)  # noqa: B023
+        state = KERNEL.init(jnp.asarray(draws(tree)[chain, 30]))
+        moved, _ = KERNEL.move(KERNEL.params._replace(step_size=tuned), state, own)
+        np.testing.assert_allclose(moved.position, draws(tree)[chain, 31], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["ula", "fula", "fuld", "mafla"])
+def test_warm_up_leaves_other_kernels_alone(name: str) -> None:
+    kernels = {
+        "ula": mafla.ula(TARGET.score, 0.1),
+        "fula": mafla.fula(TARGET.score, 1.5, 0.1),
+        "fuld": mafla.fuld(TARGET.score, 1.5, 0.1),
+        "mafla": mafla.mafla(TARGET.score, lambda new, old: -jnp.sum((new - old) ** 2), 1.5, 0.1),
+    }
+    tree = mafla.sample(kernels[name], KEY, jnp.zeros((4, 3)), 10, warmup=50, progress=False)
+    assert float(tree["posterior"].attrs["step_size"]) == pytest.approx(0.1)
+
+
+def test_time_limit_returns_what_has_been_drawn() -> None:
+    mafla.sample(KERNEL, KEY, jnp.zeros((200, 3)), 10, progress=False)  # compile
+    began = time.monotonic()
+    tree = mafla.sample(KERNEL, KEY, jnp.zeros((200, 3)), 200_000, thin=1, progress=False, time_limit=1.0)
+    assert time.monotonic() - began < 3
+    assert 0 < draws(tree).shape[1] < 200_000
+    assert tree["posterior"].attrs["stopped_early"] == 1
+    assert np.any(draws(tree)[:, -1])
+
+
+def test_ctrl_c_returns_what_has_been_drawn() -> None:
+    mafla.sample(KERNEL, KEY, jnp.zeros((200, 3)), 10, progress=False)  # compile
+    timer = threading.Timer(1.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    tree = mafla.sample(KERNEL, KEY, jnp.zeros((200, 3)), 200_000, progress=False)
+    timer.join()
+    assert 0 < draws(tree).shape[1] < 200_000
+    assert tree["posterior"].attrs["stopped_early"] == 1
+    assert np.isfinite(draws(tree)).all()
+
+
+def cracked(x: jax.Array) -> jax.Array:
+    """Return a log density that is NaN in a region that chains do reach."""
+    return jnp.where(x[0] > 1.5, jnp.nan, -0.5 * x @ x)
+
+
+def test_nan_is_turned_down_counted_and_reported() -> None:
+    kernel = mafla.frw(cracked, 1.5, 1.0)
+    with pytest.warns(NonFiniteWarning, match=r"\d+ of 8000 proposals were NaN or infinite, in \d+ chains"):
+        tree = mafla.sample(kernel, KEY, jnp.zeros((8, 2)), 1000, thin=4, progress=False)
+    assert int(tree["sample_stats"]["nonfinite"].sum()) > 100
+    assert np.isfinite(draws(tree)).all()
+    assert draws(tree)[..., 0].max() <= 1.5
+
+
+BAD = [
+    ({"positions": np.zeros(3)}, r"positions must have shape \(chains, dim\).*got \(3,\)"),
+    ({"positions": np.zeros((0, 3))}, r"positions must have shape \(chains, dim\).*got \(0, 3\)"),
+    ({"positions": np.array([[0, 0, math.nan]])}, r"positions must be finite, got nan at \[0, 2\]"),
+    ({"positions": np.array([["a", "b", "c"]])}, "positions must be an array of real numbers"),
+    ({"num_steps": 0}, "num_steps must be a whole number of at least 1, got 0"),
+    ({"num_steps": 2.5}, "num_steps must be a whole number of at least 1, got 2.5"),
+    ({"thin": 0}, "thin must be a whole number of at least 1, got 0"),
+    ({"thin": 11}, "thin must be at most num_steps = 10, got 11"),
+    ({"warmup": -1}, "warmup must be a whole number of at least 0, got -1"),
+    ({"time_limit": 0}, "time_limit must be a positive finite number, got 0"),
+    ({"key": "seed"}, "key must be a random key such as jax.random.key"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), BAD)
+def test_bad_arguments_are_named(change: dict[str, object], message: str) -> None:
+    arguments = {"key": KEY, "positions": np.zeros((2, 3)), "num_steps": 10, "progress": False} | change
+    with pytest.raises(ValueError, match=message):
+        mafla.sample(KERNEL, **arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", [-math.inf, math.nan, math.inf])
+def test_start_without_density_is_refused(value: float) -> None:
+    kernel = mafla.frw(lambda x: jnp.where(x[0] == 1, value, 0.0), 1.5, 1.0)
+    with pytest.raises(ValueError, match=r"positions must have a finite logdensity, got .* at positions\[2\]"):
+        mafla.sample(kernel, KEY, np.array([[0.0], [0.0], [1.0]]), 10, progress=False)
+
+
+def test_start_without_score_is_refused() -> None:
+    kernel = mafla.ula(lambda x: x / 0, 0.1)
+    with pytest.raises(ValueError, match="positions must have a finite drift"):
+        mafla.sample(kernel, KEY, np.zeros((1, 2)), 10, progress=False)
+
+
+def test_float64_where_it_is_enabled() -> None:
+    with jax.enable_x64(True):
+        tree = mafla.sample(KERNEL, KEY, np.zeros((2, 3)), 10, warmup=5, progress=False)
+        assert draws(tree).dtype == np.float64
