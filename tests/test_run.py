@@ -48,10 +48,10 @@ def test_tree_survives_a_file(tmp_path: Path) -> None:
 def single_scan(kernel: mafla.Kernel, key: jax.Array, start: np.ndarray, num_steps: int, thin: int) -> np.ndarray:
     """Run all rows in one compiled scan, without chunks."""
     made = program.compile_program(kernel._replace(params=None), start.T.shape, jnp.dtype(start.dtype), thin)
-    engine = made.engine._replace(rows=-(-num_steps // thin // made.engine.plan.draws))
+    rows = -(-num_steps // thin // made.engine.plan.draws)
     states, params = made.init(jnp.asarray(start.T)), jax.tree.map(jnp.float32, kernel.params)
-    buffer = program.empty_buffer(engine, states)
-    _, drawn = jax.jit(partial(program.draw_chunk, engine))(params, states, key, 0, engine.rows, buffer)
+    buffer = program.empty_buffer(made.engine.plan, states, rows)
+    _, drawn, _ = jax.jit(partial(program.draw_chunk, made.engine))(params, states, key, 0, rows, buffer)
     return np.asarray(drawn.position).reshape(-1, *start.T.shape)[: num_steps // thin]
 
 
@@ -155,6 +155,17 @@ def test_nan_is_turned_down_counted_and_reported() -> None:
     assert int(tree["sample_stats"]["nonfinite"].sum()) > 100
     assert np.isfinite(draws(tree)).all()
     assert draws(tree)[..., 0].max() <= 1.5
+
+
+def test_run_that_does_not_fit_into_memory_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"num_steps must be such that the draws fit into memory: they need \d+"):
+        mafla.sample(KERNEL, KEY, jnp.zeros((1000, 3)), 10**9, progress=False)
+
+
+def test_handler_of_interrupts_is_given_back() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    mafla.sample(KERNEL, KEY, jnp.zeros((2, 3)), 5, progress=False)
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 BAD = [

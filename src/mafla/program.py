@@ -28,7 +28,6 @@ __all__ = [
     "warm_chunk",
 ]
 
-CHUNK_BYTES = 2**23
 # Noise is drawn for several steps at once while that is less than this many numbers: few chains are held up by the
 # start of each operation, many chains by memory.
 NOISE_AHEAD = 2**15
@@ -53,13 +52,12 @@ class Draws(NamedTuple):
 
 
 class Engine(NamedTuple):
-    """A kernel made ready for all chains, the grouping of steps, and the length of the buffer of rows."""
+    """A kernel made ready for all chains, and the grouping of steps."""
 
     advance: Callable[[Any, Any, Any], tuple[Any, Any]]
     tune: Callable[[Any, Any, Any, Any], Any]
     noise: Callable[[Key[Array, ""], Any], Any]  # of a span of steps, by the first of them
     plan: Plan
-    rows: int
 
 
 class Program(NamedTuple):
@@ -68,7 +66,7 @@ class Program(NamedTuple):
     Attributes:
         init: positions (dim, chains) to states.
         warm: ``warm((params, average, states), key, first_span, num_spans, warmup)`` steps and tunes.
-        chunk: ``chunk(params, states, key, first_row, num_rows, buffer=buffer)`` fills the buffer's head with draws.
+        chunk: ``chunk(params, states, key, first_row, num_rows, buffer=buffer)`` makes draws in the given rows.
         engine: what they are compiled from.
     """
 
@@ -92,7 +90,6 @@ def compile_program(kernel: Kernel, shape: tuple[int, int], dtype: Any, thin: in
     """Compile a kernel for positions of shape (dim, chains); kept, so that the same kernel starts at once again."""
     dim, chains = shape
     plan = make_plan(chains * dim, thin)
-    rows = max(1, CHUNK_BYTES // (plan.draws * chains * (dim + 3) * jnp.dtype(dtype).itemsize))
 
     def noise(key: Key[Array, ""], first: Any) -> Any:
         keys = jax.vmap(partial(jax.random.fold_in, key))(first + jnp.arange(plan.span))
@@ -100,7 +97,7 @@ def compile_program(kernel: Kernel, shape: tuple[int, int], dtype: Any, thin: in
             return jax.tree.map(lambda leaf: leaf[None], kernel.noise(keys[0], shape, dtype))
         return jax.vmap(lambda one: kernel.noise(one, shape, dtype))(keys)
 
-    engine = Engine(jax.vmap(kernel.move, in_axes=(None, -1, -1), out_axes=-1), kernel.tune, noise, plan, rows)
+    engine = Engine(jax.vmap(kernel.move, in_axes=(None, -1, -1), out_axes=-1), kernel.tune, noise, plan)
     warm, chunk = partial(warm_chunk, engine), partial(draw_chunk, engine)
     return Program(
         jax.jit(jax.vmap(kernel.init, in_axes=-1, out_axes=-1)),
@@ -112,21 +109,24 @@ def compile_program(kernel: Kernel, shape: tuple[int, int], dtype: Any, thin: in
 
 def draw_chunk(
     engine: Engine, params: Any, states: Any, key: Key[Array, ""], first_row: Any, num_rows: Any, buffer: Draws
-) -> tuple[Any, Draws]:
-    """Make ``num_rows`` rows of draws, which fill the head of the buffer."""
+) -> tuple[Any, Draws, Any]:
+    """Make ``num_rows`` rows of draws in the buffer of the whole run; returns states, buffer and acceptance rate."""
 
-    def body(index: Any, carry: tuple[Any, Draws]) -> tuple[Any, Draws]:
-        states, made = _row(engine, params, carry[0], key, first_row + index)
-        return states, jax.tree.map(lambda buffer, new: buffer.at[index].set(new), carry[1], made)
+    def body(index: Any, carry: tuple[Any, Draws, Any]) -> tuple[Any, Draws, Any]:
+        states, buffer, rate = carry
+        states, made = _row(engine, params, states, key, first_row + index)
+        buffer = jax.tree.map(lambda whole, row: whole.at[first_row + index].set(row), buffer, made)
+        return states, buffer, rate + made.acceptance_rate.mean() / num_rows
 
-    return jax.lax.fori_loop(0, num_rows, body, (states, buffer))
+    zero = jnp.zeros((), states.position.dtype)
+    return jax.lax.fori_loop(0, num_rows, body, (states, buffer, zero))
 
 
-def empty_buffer(engine: Engine, states: Any) -> Draws:
-    """Return room for as many rows as a chunk may make; each chunk takes it over and returns it."""
+def empty_buffer(plan: Plan, states: Any, rows: int) -> Draws:
+    """Return room for the draws of a run, (rows, draws, …, chains); each chunk takes it over and returns it."""
 
     def room(shape: tuple[int, ...], dtype: Any) -> Array:
-        return jnp.zeros((engine.rows, engine.plan.draws, *shape), dtype)
+        return jnp.zeros((rows, plan.draws, *shape), dtype)
 
     shape, dtype, logdensity = states.position.shape, states.position.dtype, getattr(states, "logdensity", None)
     log_room = None if logdensity is None else room(shape[1:], dtype)

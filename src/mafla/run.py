@@ -1,8 +1,13 @@
 """Running many chains in short chunks, so that a run can be watched, limited and interrupted."""
 
 import math
+import os
+import signal
+import threading
 import time
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import jax
@@ -107,12 +112,12 @@ def _two_keys(key: Key[Array, ""]) -> tuple[Key[Array, ""], Key[Array, ""]]:
 class _Pace:
     """How much to run next so that a chunk takes about as long as it should, and when to stop."""
 
-    def __init__(self, most: float, deadline: float) -> None:
-        self.most, self.deadline, self.wish, self.seconds_each = most, deadline, 1, 0.0
+    def __init__(self, deadline: float) -> None:
+        self.deadline, self.wish, self.seconds_each = deadline, 1, 0.0
         self.last = time.monotonic()
 
     def next(self, remaining: int) -> int:
-        return int(max(1, min(self.wish, self.most, remaining)))
+        return min(self.wish, remaining)
 
     def ran(self, count: int) -> None:
         """Take note that a chunk is done: the first ones contain compilation, so growth is gradual."""
@@ -129,7 +134,7 @@ def _warm_up(
     program: Program, params: Any, states: Any, key: Key[Array, ""], warmup: int, deadline: float, report: Report
 ) -> tuple[Any, Any]:
     """Return the tuned parameters and the states after warm-up, cut short where the time is over."""
-    spans, done, pace = -(-warmup // program.engine.plan.span), 0, _Pace(math.inf, deadline)
+    spans, done, pace = -(-warmup // program.engine.plan.span), 0, _Pace(deadline)
     carry = (params, params, states)
     while done < spans and not pace.is_over:
         count = pace.next(spans - done)
@@ -143,48 +148,55 @@ def _warm_up(
 def _draw(
     program: Program, params: Any, states: Any, key: Key[Array, ""], total: int, deadline: float, report: Report
 ) -> Draws:
-    """Draw until there are ``total`` draws, the time is over or the user has had enough.
+    """Draw until there are ``total`` draws, the time is over or the user has had enough."""
+    plan, pace = program.engine.plan, _Pace(deadline)
+    rows, done = -(-total // plan.draws), 0
+    _check_memory(rows * plan.draws, states)
+    buffer = empty_buffer(plan, states, rows)
+    with _interrupts() as is_interrupted:
+        while done < rows and not (done and (pace.is_over or is_interrupted())):
+            count = pace.next(rows - done)
+            states, buffer, rate = program.chunk(params, states, key, done, count, buffer=buffer)
+            done += count
+            report(done * plan.draws * plan.thin, float(rate))
+            pace.ran(count)
+    made = min(total, done * plan.draws)  # the last row may make more than are wanted
+    return Draws(*(None if part is None else np.asarray(part).reshape(-1, *part.shape[2:])[:made] for part in buffer))
 
-    While one chunk is computed, the one before it is copied out of the other buffer.
-    """
-    per_row, pace = program.engine.plan.draws, _Pace(program.engine.rows, deadline)
-    free = [empty_buffer(program.engine, states) for _ in range(2)]
-    store = [None if part is None else np.empty((total, *part.shape[2:]), part.dtype) for part in free[0]]
-    rows, launched, stored = -(-total // per_row), 0, 0
-    running: tuple[Draws, int] | None = None
+
+def _check_memory(draws: int, states: Any) -> None:
+    """Refuse a run whose draws do not fit, before the system ends the process for it."""
+    numbers = states.position.size + 3 * states.position.shape[-1]
+    needed = draws * numbers * states.position.dtype.itemsize
     try:
-        while stored < rows:
-            before, running = running, None
-            if launched < rows and not (launched and pace.is_over):
-                count = pace.next(rows - launched)
-                states, buffer = program.chunk(params, states, key, launched, count, buffer=free.pop())
-                launched, running = launched + count, (buffer, count)
-            elif before is None:
-                break
-            if before is not None:
-                buffer, count = before
-                _store(store, buffer, count, stored * per_row)
-                free.append(buffer)
-                stored += count
-                pace.ran(count)
-                rate = float(np.asarray(buffer.acceptance_rate)[:count].mean())
-                report(stored * per_row * program.engine.plan.thin, rate)
-    except KeyboardInterrupt:
-        if not stored:
-            raise
-    return Draws(*(None if whole is None else whole[: stored * per_row] for whole in store))
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # a system that does not tell
+        return
+    if needed > 0.9 * there:
+        raise ValueError(
+            f"num_steps must be such that the draws fit into memory: they need {needed / 1e9:.1f} GB, "
+            f"there are {there / 1e9:.1f} GB; raise thin or make fewer steps"
+        )
 
 
-def _store(store: list[Any], buffer: Draws, rows: int, first: int) -> None:
-    """Copy the head of a buffer, (rows, draws, …, chains), into the draws of the whole run, (draws, …, chains)."""
-    for whole, part in zip(store, buffer, strict=True):
-        if whole is not None:
-            flat = np.asarray(part)[:rows].reshape(-1, *part.shape[2:])
-            whole[first : first + len(flat)] = flat[: len(whole) - first]  # the last row may make more than are wanted
+@contextmanager
+def _interrupts() -> Iterator[Callable[[], bool]]:
+    """Make Ctrl-C a question that the loop asks between chunks, where nothing is half done."""
+    if threading.current_thread() is not threading.main_thread():  # other threads get no signals
+        yield lambda: False
+        return
+    seen: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: seen.append(number))
+    try:
+        yield lambda: bool(seen)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _check_start(states: Any) -> None:
     """Refuse chains that start where the target is zero or unknown."""
+    for part in getattr(states, "parts", ()):
+        _check_start(part)
     for name in ("logdensity", "drift", "score"):
         value = getattr(states, name, None)
         if value is None:

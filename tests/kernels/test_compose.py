@@ -41,3 +41,25 @@ def test_each_part_is_tuned_by_its_own_acceptance() -> None:
 def test_a_cycle_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="cycle needs at least one kernel, got none"):
         mafla.cycle()
+
+
+def test_start_at_zero_density_is_refused_whichever_kernel_sees_it() -> None:
+    inside = mafla.frw(lambda x: -x @ x, 1.5, 1.0)
+    outside = mafla.frw(lambda x: jnp.where(x[0] > 1, -x @ x, -jnp.inf), 1.5, 1.0)
+    for pair in ((inside, outside), (outside, inside)):
+        with pytest.raises(ValueError, match=r"positions must have a finite logdensity, got .* at positions\[0\]"):
+            mafla.sample(mafla.cycle(*pair), jax.random.key(0), jnp.zeros((2, 1)), 10, progress=False)
+
+
+def test_kernel_with_a_velocity_is_refused() -> None:
+    kernel = mafla.cycle(mafla.fuld(lambda x: -x, 1.5, 0.1), mafla.ula(lambda x: -x, 0.1))
+    with pytest.raises(ValueError, match="cycle needs kernels whose state follows from the position"):
+        kernel.init(jnp.zeros(2))
+
+
+def test_log_density_is_that_of_the_last_kernel() -> None:
+    target = mafla.targets.student_t(2, 3)
+    kernel = mafla.cycle(mafla.ula(target.score, 0.1), mafla.mala(target.logdensity, 0.1))
+    tree = mafla.sample(kernel, jax.random.key(0), jnp.zeros((2, 3)), 20, progress=False)
+    draws = jnp.asarray(tree["posterior"]["x"].to_numpy())
+    np.testing.assert_allclose(tree["sample_stats"]["lp"].to_numpy(), target.logdensity(draws), rtol=1e-5)

@@ -9,18 +9,18 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 import mafla
-from mafla.bench.timing import best_seconds
+from mafla.bench.timing import seconds, speed_ratio
 from mafla.program import compile_program, draw_chunk, empty_buffer
 
 __all__ = ["describe", "run"]
 
 DIM, ALPHA, STEP_SIZE = 10, 1.5, 0.5
-STEPS = {16: 20_000, 1000: 2000, 10_000: 300}
+STEPS = {16: 200_000, 1000: 6000, 10_000: 600}
 
 
 def run(seed: int = 0, quick: bool = False) -> list[dict[str, object]]:
     """Measure 16, 1 000 and 10 000 chains on a 10-D Student-t target; all sides store every position."""
-    return [_measure(chains, steps // (10 if quick else 1), seed) for chains, steps in STEPS.items()]
+    return [_measure(chains, steps // (20 if quick else 1), seed) for chains, steps in STEPS.items()]
 
 
 def describe(rows: list[dict[str, object]]) -> Any:
@@ -37,22 +37,22 @@ def _measure(chains: int, steps: int, seed: int) -> dict[str, object]:
     peer = _blackjax_mala(target.logdensity, start, steps)
     noise = _bare_noise(kernel, chains, steps)
     single = _single_scan(kernel, start, steps)
-    ours, theirs, bare, scan = best_seconds(
-        [
-            lambda: mafla.sample(kernel, key, start, steps, progress=False),
-            lambda: jax.block_until_ready(peer(key)),
-            lambda: jax.block_until_ready(noise(key)),
-            lambda: jax.block_until_ready(single(jax.random.fold_in(key, 1))),
-        ]
-    )
+    sides = [
+        lambda: mafla.sample(kernel, key, start, steps, progress=False),
+        lambda: jax.block_until_ready(peer(key)),
+        lambda: jax.block_until_ready(noise(key)),
+        lambda: jax.block_until_ready(single(jax.random.fold_in(key, 1))),
+    ]
+    times = seconds(sides, repeats=9)
+    best = times.min(axis=0)
     return {
         "chains": chains,
         "steps": steps,
-        "mafla_steps_per_second": steps / ours,
-        "blackjax_steps_per_second": steps / theirs,
-        "ratio": theirs / ours,
-        "noise_share": bare / ours,
-        "overhead_of_chunks": ours / scan - 1,
+        "mafla_steps_per_second": steps / best[0],
+        "blackjax_steps_per_second": steps / best[1],
+        "ratio": speed_ratio(times),
+        "noise_share": speed_ratio(times, ours=0, peer=2),
+        "overhead_of_chunks": 1 / speed_ratio(times, ours=0, peer=3) - 1,
     }
 
 
@@ -90,9 +90,10 @@ def _single_scan(kernel: mafla.Kernel, start: Array, steps: int) -> Callable[[Ar
     """Return all steps as one compiled call, in the groups of the chunked run and with no host in between."""
     made = compile_program(kernel._replace(params=None), start.T.shape, start.dtype, 1)
     states, params = made.init(start.T), jax.tree.map(jnp.float32, kernel.params)
-    engine = made.engine._replace(rows=-(-steps // made.engine.plan.draws))
+    rows = -(-steps // made.engine.plan.draws)
 
     def whole(key: Array) -> Any:
-        return draw_chunk(engine, params, states, key, 0, engine.rows, empty_buffer(engine, states))
+        buffer = empty_buffer(made.engine.plan, states, rows)
+        return draw_chunk(made.engine, params, states, key, 0, rows, buffer)[1]
 
     return jax.jit(whole)

@@ -12,9 +12,15 @@ __all__ = ["cycle"]
 
 
 class CycleState(NamedTuple):
-    """The position: each kernel starts anew from it, since they may know different densities."""
+    """The position, and the state of each kernel as its own move left it."""
 
     position: Float[Array, " dim"]
+    parts: tuple[Any, ...]
+
+    @property
+    def logdensity(self) -> Any:
+        """The log density where the last kernel knows it."""
+        return getattr(self.parts[-1], "logdensity", None)
 
 
 class CycleInfo(NamedTuple):
@@ -43,21 +49,24 @@ def cycle(*kernels: Kernel) -> Kernel:
         raise ValueError("cycle needs at least one kernel, got none")
 
     def init(position: Float[Array, " dim"]) -> CycleState:
-        for kernel in kernels:
-            kernel.init(position)  # says at once what is wrong with a score or log density
-        return CycleState(position)
+        parts = tuple(kernel.init(position) for kernel in kernels)
+        if any(hasattr(part, "velocity") for part in parts):
+            raise ValueError("cycle needs kernels whose state follows from the position, got one with a velocity")
+        return CycleState(position, parts)
 
     def noise(rng_key: Key[Array, ""], shape: tuple[int, ...], dtype: Any) -> tuple[Any, ...]:
         keys = jax.random.split(rng_key, len(kernels))
         return tuple(kernel.noise(key, shape, dtype) for kernel, key in zip(kernels, keys, strict=True))
 
     def move(params: Any, state: CycleState, noises: Any) -> tuple[CycleState, CycleInfo]:
-        position, infos = state.position, []
-        for kernel, param, part in zip(kernels, params, noises, strict=True):
-            inner, info = kernel.move(param, kernel.init(position), part)
-            position = inner.position
-            infos.append(info)
-        return CycleState(position), _summarise(tuple(infos))
+        position, moved = state.position, []
+        for kernel, param, noise in zip(kernels, params, noises, strict=True):
+            # Each kernel starts anew, since it may know another density than the one before it.
+            part, info = kernel.move(param, kernel.init(position), noise)
+            position = part.position
+            moved.append((part, info))
+        parts, infos = zip(*moved, strict=True)
+        return CycleState(position, parts), _summarise(infos)
 
     def tune(params: Any, states: Any, infos: CycleInfo, gain: Any) -> tuple[Any, ...]:
         parts = zip(kernels, params, infos.parts, strict=True)

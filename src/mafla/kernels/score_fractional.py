@@ -68,7 +68,7 @@ def score_mafla(
 def line_integral(score: Field, start: Float[Array, " dim"], end: Float[Array, " dim"], nodes: int) -> Float[Array, ""]:
     """Return ``log p(end) - log p(start) ≈ Σ_i w_i s(start + t_i (end - start))·(end - start)`` (Gauss-Legendre)."""
     abscissae, weights = np.polynomial.legendre.leggauss(nodes)
-    # Points are counted from the middle, so that swapping the ends changes nothing but the sign.
+    # Counted from the middle, so that swapping the ends changes the sign and, but for rounding, nothing else.
     middle, half = 0.5 * (start + end), 0.5 * (end - start)
     points = middle + jnp.asarray(abscissae, start.dtype)[:, None] * half
     slopes = jax.vmap(lambda point: call_score(score, point))(points)

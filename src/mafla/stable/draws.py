@@ -5,6 +5,7 @@ and to run than several, and a part keeps its words whatever follows it.
 """
 
 import math
+from functools import partial
 from typing import Any
 
 import jax
@@ -44,8 +45,8 @@ def sample(
         (1000, 3)
     """
     alpha, dim = _check.stability_index(alpha), _check.whole("dim", dim, 1)
-    z, log_a, _ = draw_parts(key, (*shape, dim), shape, alpha, accept=False, dtype=_float_dtype(dtype))
-    return amplitude(log_a)[..., None] * z
+    normal, scale = _flat_parts(key, alpha, math.prod(shape), dim, _float_dtype(dtype))
+    return _scaled(normal, scale, (*shape, dim))
 
 
 def log_scale(
@@ -102,6 +103,21 @@ def draw_parts(
     if alpha is not None and scaled:
         log_a = _kanter(_rows(third, 2 + wide, scales), alpha, dtype)
     return normal, log_a, log_uniform
+
+
+# Two compiled functions, because in one the normals would be computed in a loop over the short last axis of the result,
+# which does not vectorise: five times slower in ten dimensions.
+@partial(jax.jit, static_argnums=(1, 2, 3, 4))
+def _flat_parts(
+    key: Key[Array, ""], alpha: float, count: int, dim: int, dtype: jnp.dtype
+) -> tuple[Float[Array, " n"], Float[Array, " count"]]:
+    normal, log_a, _ = draw_parts(key, (count * dim,), (count,), alpha, accept=False, dtype=dtype)
+    return normal, amplitude(log_a)
+
+
+@partial(jax.jit, static_argnums=2)
+def _scaled(normal: Float[Array, " n"], scale: Float[Array, " count"], shape: tuple[int, ...]) -> Array:
+    return (normal.reshape(len(scale), shape[-1]) * scale[:, None]).reshape(shape)
 
 
 def _rows(words: UInt32[Array, " n"], count: int, shape: tuple[int, ...]) -> list[UInt32[Array, "*shape"]]:
