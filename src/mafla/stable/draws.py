@@ -45,6 +45,8 @@ def sample(
         (1000, 3)
     """
     alpha, dim = _check.stability_index(alpha), _check.whole("dim", dim, 1)
+    if dim == 1:
+        return _line(key, alpha, shape, _float_dtype(dtype))
     normal, scale = _flat_parts(key, alpha, math.prod(shape), dim, _float_dtype(dtype))
     return _scaled(normal, scale, (*shape, dim))
 
@@ -103,6 +105,12 @@ def draw_parts(
     if alpha is not None and scaled:
         log_a = _kanter(_rows(third, 2 + wide, scales), alpha, dtype)
     return normal, log_a, log_uniform
+
+
+@partial(jax.jit, static_argnums=(1, 2, 3))
+def _line(key: Key[Array, ""], alpha: float, shape: tuple[int, ...], dtype: jnp.dtype) -> Float[Array, "*shape 1"]:
+    normal, scale = _flat_parts(key, alpha, math.prod(shape), 1, dtype)
+    return (normal * scale).reshape(*shape, 1)
 
 
 # Two compiled functions, because in one the normals would be computed in a loop over the short last axis of the result,
