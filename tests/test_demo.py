@@ -85,3 +85,17 @@ def test_the_same_seed_gives_the_same_draws_and_another_does_not() -> None:
     for method, last in quick().last.items():
         np.testing.assert_array_equal(last, again.last[method])
         assert np.any(last != other.last[method])
+
+
+def test_medians_over_seeds_are_between_the_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stand_in(seed: int, quick: bool, report: object) -> demo.DemoResult:
+        del report
+        row = {"method": "FULA", "w1": float(seed), "weights": [0.1 * seed, 1 - 0.1 * seed]}
+        return demo.DemoResult(demo.Settings(seed, quick), np.zeros((1, 2)), {}, [row], {})
+
+    monkeypatch.setattr(demo, "run", stand_in)
+    result = demo.run_seeds(2, 3, quick=True)
+    assert result.rows == [{"method": "FULA", "w1": 3.0, "weights": pytest.approx([0.3, 0.7])}]
+    assert (result.settings.seed, result.settings.seeds) == (2, 3)
+    with pytest.raises(ValueError, match="seeds must be a whole number of at least 1, got 0"):
+        demo.run_seeds(0, 0, quick=True)

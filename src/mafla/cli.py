@@ -16,6 +16,7 @@ import mafla
 __all__ = ["app", "main"]
 
 Seed = Annotated[int, Parameter(help="Seed of the random keys; the same seed gives the same draws.")]
+Seeds = Annotated[int, Parameter(help="Repeat for so many seeds and show medians; the picture is that of the first.")]
 Output = Annotated[Path | None, Parameter(help="Folder for the files to write, made if missing; none by default.")]
 Json = Annotated[bool, Parameter(name="--json", help="Print the measured rows as JSON, and nothing else.")]
 Quick = Annotated[bool, Parameter(help="Take seconds: enough to see that it works, too little to judge by.")]
@@ -34,7 +35,9 @@ app.command(bench)
 
 
 @app.command
-def demo(*, seed: Seed = 0, output: Output = None, as_json: Json = False, quick: Quick = False) -> None:
+def demo(
+    *, seed: Seed = 0, seeds: Seeds = 1, output: Output = None, as_json: Json = False, quick: Quick = False
+) -> None:
     """Sample a heavy-tailed mixture with five methods and compare each with independent draws."""
     from mafla import demo as job
     from mafla import plots
@@ -43,7 +46,7 @@ def demo(*, seed: Seed = 0, output: Output = None, as_json: Json = False, quick:
         _check_folder(output)
         plots.require_matplotlib()
     with _console(stderr=True).status("starting") as status:
-        result = job.run(seed, quick, report=status.update)
+        result = job.run_seeds(seed, seeds, quick, report=status.update)
         pictures = {} if output is None else job.pictures(result)
     text = job.summary(result)
     about = {"settings": result.settings._asdict(), "luck": result.luck, "summary": text}

@@ -23,7 +23,7 @@ from mafla.run import sample
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["DemoResult", "Settings", "pictures", "run", "summary", "table"]
+__all__ = ["DemoResult", "Settings", "pictures", "run", "run_seeds", "summary", "table"]
 
 # Continuous measures of body and tail: their floors are never zero, so that ratios to them are numbers.
 MEASURES = ("w1", "asinh_w1", "q95_error", "q99_error", "tail_msle")
@@ -35,6 +35,7 @@ class Settings(NamedTuple):
 
     seed: int = 0
     quick: bool = False
+    seeds: int = 1
     alpha: float = 1.95
     locations: tuple[tuple[float, float], ...] = ((-5.0, 0.0), (5.0, 0.0))
     weights: tuple[float, ...] = (0.2, 0.8)
@@ -105,6 +106,24 @@ def run(seed: int = 0, quick: bool = False, report: Callable[[str], object] = la
     return DemoResult(settings, start, last, rows, luck)
 
 
+def run_seeds(seed: int, seeds: int, quick: bool, report: Callable[[str], object] = lambda _: None) -> DemoResult:
+    """Repeat `run` for as many seeds, one after the other, and replace each number of the first by their median.
+
+    Example:
+        >>> result = run_seeds(0, 1, quick=True)
+        >>> result.settings.seeds
+        1
+    """
+    results = [run(seed + index, quick, report) for index in range(_check.whole("seeds", seeds, 1))]
+    rows = [_median_row(rows) for rows in zip(*(result.rows for result in results), strict=True)]
+    return results[0]._replace(settings=results[0].settings._replace(seeds=seeds), rows=rows)
+
+
+def _median_row(rows: tuple[dict[str, Any], ...]) -> dict[str, Any]:
+    numbers = {name: np.median([row[name] for row in rows], axis=0).tolist() for name in rows[0] if name != "method"}
+    return {"method": rows[0]["method"], **numbers}
+
+
 def table(result: DemoResult) -> "Table":
     """Return the measured rows as a table for the terminal, headed by what independent draws reach; see `run`."""
     from rich import box
@@ -112,7 +131,8 @@ def table(result: DemoResult) -> "Table":
 
     at, first = result.settings, result.rows[0]
     title = f"Stable mixture in the plane, α = {at.alpha}: {at.chains} chains × {at.steps} steps, τ = {at.step_size}"
-    caption = f"seed {at.seed}; independent draws reach the floor, 1; seconds include compilation"
+    seeds = f"seed {at.seed}" if at.seeds == 1 else f"medians over the seeds {at.seed} to {at.seed + at.seeds - 1}"
+    caption = f"{seeds}; independent draws reach the floor, 1; seconds include compilation"
     grid = Table(title=title, caption=caption, box=box.SIMPLE_HEAD, padding=0, show_edge=False)
     shown = {"w1": "W1", "asinh_w1": "asinh\nW1", "q99_error": "q0.99\nerror"}
     grid.add_column("method", no_wrap=True)
