@@ -12,7 +12,7 @@ import xarray
 from scipy import special
 from scipy.stats import binom
 
-from mafla.diagnostics import InfiniteVarianceWarning, hill, summary
+from mafla.diagnostics import InfiniteVarianceWarning, NotMixedWarning, hill, summary
 
 MOMENTS = ("mean", "sd", "mcse_mean")
 
@@ -157,7 +157,8 @@ def test_summary_of_an_autoregression_has_its_effective_sample_size() -> None:
 def test_summary_of_chains_that_disagree() -> None:
     draws = np.random.default_rng(8).standard_t(3, (4, 500, 1))
     draws[0] += 3
-    assert summary(tree_of(draws))["r_hat"].item() > 1.1
+    with pytest.warns(NotMixedWarning, match=r"^the chains have not mixed \(R-hat\) in dim 0: run longer"):
+        assert summary(tree_of(draws))["r_hat"].item() > 1.1
 
 
 def test_ties_from_rejections_do_not_break_the_summary() -> None:
@@ -167,7 +168,8 @@ def test_ties_from_rejections_do_not_break_the_summary() -> None:
     draws[..., 2] = np.arange(4)[:, None]  # each chain stuck elsewhere
     draws[:, 800:1200, 3] = 50  # a long stay at the largest value
     draws[:, 800:1200, 4] = -50
-    result = summary(tree_of(draws))
+    with pytest.warns(NotMixedWarning, match=r"in dim 1, 2: "):
+        result = summary(tree_of(draws))
     assert result["ess_bulk"][0].item() == pytest.approx(800, rel=0.2)
     assert result["r_hat"][0].item() < 1.02
     assert np.isnan([result[name][1].item() for name in ("r_hat", "ess_bulk", "ess_tail", "tail_index")]).all()

@@ -158,7 +158,7 @@ def test_evaluate_where_the_floor_is_zero_and_with_weights() -> None:
     ("arguments", "message"),
     [
         ({"samples": []}, r"samples must be non-empty.*\(0,\)"),
-        ({"samples": np.zeros((2, 3, 4))}, r"samples must be .* shape \(n,\) or \(n, d\).*\(2, 3, 4\)"),
+        ({"samples": np.zeros((2, 3, 4, 5))}, r"samples must be non-empty, of shape \(n,\).*got shape \(2, 3, 4, 5\)"),
         ({"samples": [1.0, np.nan]}, "samples must be finite, got nan"),
         ({"samples": ["a"]}, "samples must be an array of numbers, got list"),
         ({"reference": np.zeros((4, 2))}, "reference must have the dimension of samples, 1, got 2"),
@@ -245,3 +245,8 @@ def test_power_at_a_hundred_thousand_draws(defect: Any) -> None:
 def test_perfect_samples_are_rarely_accused() -> None:
     accused = sum(len(seen) > 0 for seen in detections(lambda rng, size: stable(rng, ALPHA, size), 100_000, 100))
     assert accused <= stats.binom(100, 9 / 201).isf(1e-4)
+
+
+def test_draws_of_a_run_are_taken_chain_by_chain() -> None:
+    chains, reference = np.random.default_rng(3).normal(size=(4, 50, 2)), np.random.default_rng(4).normal(size=(200, 2))
+    assert metrics.evaluate(chains, reference) == metrics.evaluate(chains.reshape(-1, 2), reference)

@@ -1,4 +1,4 @@
-"""mafla: exact and learned fractional Langevin samplers for heavy-tailed and multimodal distributions.
+"""mafla: exact fractional Langevin samplers for heavy-tailed and multimodal distributions.
 
 Names are imported when they are first used, so that ``import mafla`` is quick and does nothing else.
 """

@@ -6,15 +6,25 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["chain_positions", "finite_array", "number", "positive", "stability_index", "weights_sum_to_one", "whole"]
+__all__ = [
+    "chain_positions",
+    "finite_array",
+    "function",
+    "number",
+    "positive",
+    "stability_index",
+    "weights_sum_to_one",
+    "whole",
+]
 
 
 def number(name: str, value: Any, allowed: str = "a finite number") -> float:
     """Return ``value`` as a Python float, or say that it is not a concrete, finite number."""
     try:
         result = float(value)
-    except (TypeError, ValueError) as error:  # JAX's tracer errors are TypeErrors
-        raise ValueError(f"{name} must be {allowed} known before tracing, got {_show(value)}") from error
+    except (TypeError, ValueError):  # JAX's tracer errors are TypeErrors
+        known = " known before tracing" if type(value).__name__.endswith("Tracer") else ""
+        raise ValueError(f"{name} must be {allowed}{known}, got {_show(value)}") from None
     if not math.isfinite(result):
         raise ValueError(f"{name} must be {allowed}, got {result}")
     return result
@@ -32,11 +42,18 @@ def whole(name: str, value: Any, least: int) -> int:
     """Return ``value`` as an int of at least ``least``."""
     try:
         result = operator.index(value)
-    except TypeError as error:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {_show(value)}") from error
+    except TypeError:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {_show(value)}") from None
     if result < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, got {result}")
     return result
+
+
+def function(name: str, value: Any) -> None:
+    """Refuse what cannot be called, such as the target in the place of its log density."""
+    if not callable(value):
+        hint = f"; pass its .{name}" if hasattr(value, name) else ""
+        raise ValueError(f"{name} must be a function of one point, got {type(value).__name__}{hint}")
 
 
 def stability_index(alpha: Any, *, above: float = 0.0) -> float:
@@ -52,8 +69,8 @@ def finite_array(name: str, value: Any, ndim: int | None = None) -> np.ndarray[A
     """Return ``value`` as a floating NumPy array without NaN or infinity."""
     try:
         array = np.asarray(value)
-    except ValueError as error:  # rows of different lengths
-        raise ValueError(f"{name} must be an array of real numbers, got {_show(value)}") from error
+    except (TypeError, ValueError):  # rows of different lengths, or a random key
+        raise ValueError(f"{name} must be an array of real numbers, got {_show(value)}") from None
     if array.dtype.kind not in "iuf" or (ndim is not None and array.ndim != ndim):
         shape = "" if ndim is None else f" with {ndim} axes"
         raise ValueError(f"{name} must be an array of real numbers{shape}, got {_show(value)}")
@@ -86,4 +103,7 @@ def weights_sum_to_one(name: str, value: Any, length: int) -> np.ndarray[Any, np
 def _show(value: Any) -> str:
     """Describe a value in a few words."""
     shape = getattr(value, "shape", None)
-    return repr(value) if shape is None else f"an array of shape {shape} and dtype {getattr(value, 'dtype', '?')}"
+    if shape is not None:
+        return f"an array of shape {shape} and dtype {getattr(value, 'dtype', '?')}"
+    text = " ".join(repr(value).split())
+    return text if len(text) < 80 else f"{text[:76]} ..."

@@ -24,7 +24,7 @@ Rows = list[dict[str, Any]]
 
 app = App(
     name="mafla",
-    help="Exact and learned fractional Langevin samplers for heavy-tailed and multimodal distributions.",
+    help="Exact fractional Langevin samplers for heavy-tailed and multimodal distributions.",
     version=lambda: str(mafla.__version__),
     help_format="plaintext",  # the others import a parser of their markup
     default_parameter=Parameter(negative=()),

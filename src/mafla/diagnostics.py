@@ -19,16 +19,21 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["InfiniteVarianceWarning", "TailIndex", "hill", "summary"]
+__all__ = ["InfiniteVarianceWarning", "NotMixedWarning", "TailIndex", "hill", "summary"]
 
 MIN_DRAWS = 4  # per chain: a chain is split in two, and a variance takes two draws
 MIN_TAIL_DRAWS = 100  # over all chains: leaves five draws in the tail
 QUANTILES = {"q5": 0.05, "median": 0.5, "q95": 0.95}
 NAMES_SHOWN = 10
+MIXED = 1.05  # R-hat above which chains still tell different stories
 
 
 class InfiniteVarianceWarning(UserWarning):
     """The draws look as if they had no variance: use quantiles instead of moments."""
+
+
+class NotMixedWarning(UserWarning):
+    """The chains disagree, or some coordinate never moved: no number of the summary can be trusted yet."""
 
 
 class TailIndex(NamedTuple):
@@ -92,7 +97,8 @@ def summary(tree: xarray.DataTree) -> xarray.Dataset:
     A variance looks infinite where the whole 95 % interval of the tail index lies below 2; an `InfiniteVarianceWarning`
     then names the coordinate. That takes enough effective draws: some hundreds for Cauchy, 10^4 for a stable law with
     index 1.5. Student-t with 2 degrees of freedom, the boundary, is flagged in a few runs of a hundred; with 3 degrees
-    of freedom, where the variance is finite, and for lighter tails practically never.
+    of freedom, where the variance is finite, and for lighter tails practically never. A `NotMixedWarning` names the
+    coordinates whose chains disagree, by R-hat above 1.05, or never moved.
 
     Args:
         tree: a run, with the variable `x` of dimensions (chain, draw, dim) in the group `posterior`.
@@ -120,7 +126,17 @@ def summary(tree: xarray.DataTree) -> xarray.Dataset:
         columns, tail, moments = _convergence(x) | _quantiles(x), _tail(x), _moments(x)
     finite, infinite = tail["tail_index_upper"] >= 2, tail["tail_index_upper"] < 2  # NaN is neither
     columns |= tail | {name: np.where(finite, value, np.nan) for name, value in moments.items()}
-    _warn_of_infinite_variance(draws["dim"].values[infinite].tolist())
+    labels_of = draws["dim"].values
+    stuck = np.isnan(columns["r_hat"]) & (draws.sizes["chain"] > 1)
+    _warn(
+        "the chains have not mixed (R-hat) in",
+        labels_of[(columns["r_hat"] > MIXED) | stuck],
+        NotMixedWarning,
+        "run longer or rescale the coordinates",
+    )
+    _warn(
+        "the variance looks infinite in", labels_of[infinite], InfiniteVarianceWarning, "use quantiles, not mean or sd"
+    )
     labels = {"dim": draws["dim"]} if "dim" in draws.coords else None
     return xarray.Dataset({name: ("dim", value) for name, value in columns.items()}, coords=labels)
 
@@ -186,8 +202,7 @@ def _moments(x: Array) -> dict[str, Array]:
     return {"mean": np.mean(x, axis=(1, 2)), "sd": np.std(x, axis=(1, 2), ddof=1), "mcse_mean": mcse}
 
 
-def _warn_of_infinite_variance(names: list[Any]) -> None:
-    if names:
-        shown = ", ".join(map(str, names[:NAMES_SHOWN])) + (", ..." if len(names) > NAMES_SHOWN else "")
-        message = f"the variance looks infinite in dim {shown}: use quantiles, not mean or sd"
-        warnings.warn(message, InfiniteVarianceWarning, stacklevel=3)
+def _warn(what: str, names: Array, category: type[Warning], advice: str) -> None:
+    if len(names):
+        shown = ", ".join(map(str, names[:NAMES_SHOWN].tolist())) + (", ..." if len(names) > NAMES_SHOWN else "")
+        warnings.warn(f"{what} dim {shown}: {advice}", category, stacklevel=3)

@@ -2,7 +2,7 @@
 
 When the tail is heavy, plain Wasserstein distance is mostly the few largest draws. It stands beside metrics of the body
 (scale; Wasserstein after asinh, linear there and logarithmic further out) and of the tail (quantiles, exceedances), all
-with their floor, what an i.i.d. sample reaches. Arrays are (n,) or (n, d), one row per draw.
+with their floor, what an i.i.d. sample reaches. Arrays are (n,), (n, d) or, as in a run, (chain, draw, d).
 """
 
 import numpy as np
@@ -227,11 +227,13 @@ def _matrix(values: ArrayLike, name: str) -> Array:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be an array of numbers, got {type(values).__name__} ({error})") from None
-    if array.ndim not in (1, 2) or array.size == 0:
-        raise ValueError(f"{name} must be non-empty, of shape (n,) or (n, d), got shape {array.shape}")
+    if array.ndim not in (1, 2, 3) or array.size == 0:
+        raise ValueError(
+            f"{name} must be non-empty, of shape (n,), (n, d) or (chain, draw, d), got shape {array.shape}"
+        )
     if not np.all(np.isfinite(array)):
         raise ValueError(f"{name} must be finite, got {array[~np.isfinite(array)][0]}")
-    return array.reshape(len(array), -1)
+    return array.reshape(-1, array.shape[-1] if array.ndim > 1 else 1)
 
 
 def _pair(samples: ArrayLike, other: ArrayLike, name: str = "reference") -> tuple[Array, Array]:

@@ -18,7 +18,7 @@ from jaxtyping import Array, Key
 from numpy.typing import ArrayLike
 
 from mafla import _check
-from mafla.kernels.base import Kernel
+from mafla.kernels.base import Kernel, check_kernel
 from mafla.program import Draws, Program, compile_program, empty_buffer
 from mafla.progress import Report, progress_bar
 from mafla.samples import to_datatree
@@ -69,6 +69,7 @@ def sample(
         (8, 100, 3)
     """
     started = time.monotonic()
+    check_kernel(kernel)
     start = jnp.asarray(_check.chain_positions(positions)).T  # chains last, as everywhere below
     num_steps, warmup = _check.whole("num_steps", num_steps, 1), _check.whole("warmup", warmup, 0)
     thin = _check.whole("thin", thin, 1)
@@ -84,7 +85,10 @@ def sample(
     params = jax.tree.map(lambda leaf: jnp.asarray(leaf, start.dtype), kernel.params)
     if warmup:
         with progress_bar("warm-up", warmup, shown=progress) as report:
-            params, states = _warm_up(program, params, states, key_warm, warmup, deadline, report)
+            try:
+                params, states = _warm_up(program, params, states, key_warm, warmup, deadline, report)
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt("stopped during warm-up: there are no draws yet") from None
     with progress_bar("sampling", num_steps, shown=progress) as report:
         draws = _draw(program, params, states, key_run, num_steps // thin, deadline, report)
 
@@ -105,8 +109,9 @@ def sample(
 def _two_keys(key: Key[Array, ""]) -> tuple[Key[Array, ""], Key[Array, ""]]:
     try:
         return jax.random.fold_in(key, 0), jax.random.fold_in(key, 1)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"key must be a random key such as jax.random.key(0), got {key!r}") from error
+    except (TypeError, ValueError):
+        got = f"an array of shape {key.shape}" if hasattr(key, "shape") else repr(key)
+        raise ValueError(f"key must be one random key such as jax.random.key(0), got {got}") from None
 
 
 class _Pace:
@@ -205,7 +210,9 @@ def _check_start(states: Any) -> None:
         if len(bad):
             first = (..., bad[0])
             what = f"{name} = {np.asarray(value)[first]} at positions[{bad[0]}] = {np.asarray(states.position)[first]}"
-            raise ValueError(f"positions must have a finite {name}, got {what} ({len(bad)} such chains)")
+            raise ValueError(
+                f"positions must have a finite {name}, got {what} (so in {len(bad)} of {value.shape[-1]} chains)"
+            )
 
 
 def _report_nonfinite(nonfinite: np.ndarray, thin: int) -> None:

@@ -21,4 +21,5 @@ def to_datatree(draws: np.ndarray, stats: dict[str, np.ndarray], attributes: dic
     place = {"chain": np.arange(chains), "draw": np.arange(length)}
     posterior = xr.Dataset({"x": (("chain", "draw", "dim"), draws)}, place | {"dim": np.arange(dim)}, attributes)
     sample_stats = xr.Dataset({name: (("chain", "draw"), value) for name, value in stats.items()}, place, attributes)
-    return xr.DataTree.from_dict({"posterior": posterior, "sample_stats": sample_stats})
+    root = xr.Dataset(attrs=attributes)
+    return xr.DataTree.from_dict({"/": root, "posterior": posterior, "sample_stats": sample_stats})

@@ -189,3 +189,12 @@ def test_chains_from_one_point_part_at_once(chains: int, dim: int) -> None:
     tree = mafla.sample(kernel, jax.random.key(0), np.zeros((chains, dim)), 2, progress=False)
     first = tree["posterior"]["x"].to_numpy()[:, 0]
     assert all(len(np.unique(column)) > 0.99 * chains for column in first.T)
+
+
+def test_target_in_the_place_of_its_log_density_or_score_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"logdensity must be a function .*, got Target; pass its \.logdensity"):
+        mafla.exact_mafla(TARGET, 1.5, 0.1)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"score must be a function of one point, got Target; pass its \.score"):
+        mafla.fula(TARGET, 1.5, 0.1)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"kernel must be a kernel such as .*, got function"):
+        mafla.cycle(TARGET.logdensity)  # type: ignore[arg-type]

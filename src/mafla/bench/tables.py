@@ -16,7 +16,9 @@ def table(title: str, rows: list[dict[str, object]]) -> Any:
 
     result = Table(title=title)
     for name in rows[0]:
-        result.add_column(name.replace("_", " "), justify="left" if isinstance(rows[0][name], str) else "right")
+        result.add_column(
+            name.replace("_", " "), justify="left" if isinstance(rows[0][name], str) else "right", overflow="fold"
+        )
     for row in rows:
         result.add_row(*(_show(value) for value in row.values()))
     return result

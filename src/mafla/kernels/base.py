@@ -24,6 +24,7 @@ __all__ = [
     "assemble",
     "call_logdensity",
     "call_score",
+    "check_kernel",
     "draw_noise",
     "keep",
     "metropolis",
@@ -90,6 +91,12 @@ class Kernel(NamedTuple):
     move: Callable[[Any, Any, Any], tuple[Any, Any]]
     params: Any
     tune: Callable[[Any, Any, Any, Any], Any]
+
+
+def check_kernel(value: Any) -> None:
+    """Refuse what is not a kernel, such as a log density."""
+    if not isinstance(value, Kernel):
+        raise ValueError(f"kernel must be a kernel such as mafla.ula(score, 0.1), got {type(value).__name__}")
 
 
 def assemble(

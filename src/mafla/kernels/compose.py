@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from mafla.kernels.base import Info, Kernel, assemble
+from mafla.kernels.base import Info, Kernel, assemble, check_kernel
 
 __all__ = ["cycle"]
 
@@ -47,6 +47,8 @@ def cycle(*kernels: Kernel) -> Kernel:
     """
     if not kernels:
         raise ValueError("cycle needs at least one kernel, got none")
+    for kernel in kernels:
+        check_kernel(kernel)
 
     def init(position: Float[Array, " dim"]) -> CycleState:
         parts = tuple(kernel.init(position) for kernel in kernels)

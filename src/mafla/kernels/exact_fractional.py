@@ -25,7 +25,7 @@ from mafla.kernels.base import (
     metropolis,
     tune_step_size,
 )
-from mafla.kernels.proposal import Field, auxiliary_log_ratio, marginal_log_ratio, propose
+from mafla.kernels.proposal import Field, auxiliary_log_ratio, default_acceptance, marginal_log_ratio, propose
 
 __all__ = ["exact_mafla"]
 
@@ -36,7 +36,7 @@ def exact_mafla(
     step_size: float,
     drift: Field | None = None,
     marginal: bool = False,
-    target_acceptance: float = 0.5,
+    target_acceptance: float | None = None,
 ) -> Kernel:
     """Return the exact Metropolis-adjusted fractional Langevin kernel.
 
@@ -46,7 +46,7 @@ def exact_mafla(
         step_size: τ, positive.
         drift: replaces ``c_α ∇log p``; any drift leaves the target exact.
         marginal: correct with the stable density instead of the Gaussian given the scale; accepts a little more.
-        target_acceptance: what warm-up aims for.
+        target_acceptance: what warm-up aims for; ``min(0.5, α - 1)`` where it is not given.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -55,7 +55,9 @@ def exact_mafla(
         >>> bool(0 <= info.acceptance_rate <= 1)
         True
     """
+    _check.function("logdensity", logdensity)
     alpha, step_size = _check.stability_index(alpha, above=1), _check.positive("step_size", step_size)
+    aim = default_acceptance(alpha) if target_acceptance is None else target_acceptance
     constant = local_constant(alpha)
     value_and_grad = jax.value_and_grad(lambda x: call_logdensity(logdensity, x))
     log_proposal_ratio = marginal_log_ratio if marginal else auxiliary_log_ratio
@@ -72,4 +74,4 @@ def exact_mafla(
         log_ratio += log_proposal_ratio(state, proposed, noise, params.step_size, alpha)
         return metropolis(noise.log_uniform, log_ratio, proposed, state)
 
-    return assemble(init, draw_noise(alpha, accept=True), move, StepSize(step_size), tune_step_size(target_acceptance))
+    return assemble(init, draw_noise(alpha, accept=True), move, StepSize(step_size), tune_step_size(aim))

@@ -33,6 +33,7 @@ def fula(score: Field, alpha: float, step_size: float, drift: Field | None = Non
         >>> state.position.shape
         (2,)
     """
+    _check.function("score", score)
     alpha, step_size = _check.stability_index(alpha, above=1), _check.positive("step_size", step_size)
     init = start_from_score(score, alpha, drift)
 

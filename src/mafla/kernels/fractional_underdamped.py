@@ -43,6 +43,7 @@ def fuld(
         >>> state.velocity.shape
         (2,)
     """
+    _check.function("score", score)
     alpha, step_size = _check.stability_index(alpha, above=1), _check.positive("step_size", step_size)
     friction = _check.positive("friction", friction)
     velocity_scale = alpha ** (-1 / alpha)

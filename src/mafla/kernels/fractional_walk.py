@@ -43,6 +43,7 @@ def frw(
         >>> state.position.shape
         (2,)
     """
+    _check.function("logdensity", logdensity)
     alpha, step_size = _check.stability_index(alpha), _check.positive("step_size", step_size)
 
     def init(position: Float[Array, " dim"]) -> WalkState:

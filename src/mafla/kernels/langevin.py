@@ -36,6 +36,7 @@ def ula(score: Callable[[Float[Array, " dim"]], Float[Array, " dim"]], step_size
         >>> state.position.shape
         (2,)
     """
+    _check.function("score", score)
     step_size = _check.positive("step_size", step_size)
 
     def init(position: Float[Array, " dim"]) -> LangevinState:

@@ -52,6 +52,8 @@ def mafla(
         >>> state.position.shape
         (2,)
     """
+    _check.function("score", score)
+    _check.function("log_acceptance", log_acceptance)
     alpha, step_size = _check.stability_index(alpha, above=1), _check.positive("step_size", step_size)
     init = start_from_score(score, alpha, drift)
 

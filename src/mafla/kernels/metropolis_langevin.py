@@ -40,6 +40,7 @@ def mala(
         >>> bool(info.acceptance_rate > 0.8)
         True
     """
+    _check.function("logdensity", logdensity)
     step_size = _check.positive("step_size", step_size)
     value_and_grad = jax.value_and_grad(lambda x: call_logdensity(logdensity, x))
 

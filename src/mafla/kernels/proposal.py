@@ -14,7 +14,15 @@ from mafla import stable
 from mafla.drift import local_drift
 from mafla.kernels.base import LangevinState, Noise, call_score
 
-__all__ = ["Field", "auxiliary_log_ratio", "marginal_log_ratio", "propose", "stable_step", "start_from_score"]
+__all__ = [
+    "Field",
+    "auxiliary_log_ratio",
+    "default_acceptance",
+    "marginal_log_ratio",
+    "propose",
+    "stable_step",
+    "start_from_score",
+]
 
 Field = Callable[[Float[Array, " dim"]], Float[Array, " dim"]]
 
@@ -25,6 +33,15 @@ def start_from_score(
     """Return the ``init`` of kernels that know a score: the drift is ``c_α s(x)`` unless another one is given."""
     field, name = (local_drift(score, alpha), "score") if drift is None else (drift, "drift")
     return lambda position: LangevinState(position, None, call_score(field, position, name))
+
+
+def default_acceptance(alpha: float) -> float:
+    """Return the acceptance rate that warm-up aims for.
+
+    The pull of the drift in units of the noise falls like ``τ^(1 - 1/α)``, so near α=1 the acceptance rate hardly rises
+    as τ falls, or even falls: a rate that high would be reached at useless step sizes only, or never.
+    """
+    return min(0.5, alpha - 1)
 
 
 def propose(state: LangevinState, noise: Noise, step_size: Any, alpha: float) -> Float[Array, " dim"]:

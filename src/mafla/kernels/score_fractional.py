@@ -18,7 +18,7 @@ from mafla.kernels.base import (
     metropolis,
     tune_step_size,
 )
-from mafla.kernels.proposal import Field, auxiliary_log_ratio, propose, start_from_score
+from mafla.kernels.proposal import Field, auxiliary_log_ratio, default_acceptance, propose, start_from_score
 
 __all__ = ["line_integral", "score_mafla"]
 
@@ -29,7 +29,7 @@ def score_mafla(
     step_size: float,
     nodes: int = 8,
     drift: Field | None = None,
-    target_acceptance: float = 0.5,
+    target_acceptance: float | None = None,
 ) -> Kernel:
     """Return the Metropolis-adjusted fractional Langevin kernel of a target known by its score.
 
@@ -42,7 +42,7 @@ def score_mafla(
         step_size: τ, positive.
         nodes: Gauss-Legendre nodes on the segment between the two points.
         drift: replaces ``c_α s(x)``.
-        target_acceptance: what warm-up aims for.
+        target_acceptance: what warm-up aims for; ``min(0.5, α - 1)`` where it is not given.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -51,7 +51,9 @@ def score_mafla(
         >>> state.position.shape
         (2,)
     """
+    _check.function("score", score)
     alpha, step_size = _check.stability_index(alpha, above=1), _check.positive("step_size", step_size)
+    aim = default_acceptance(alpha) if target_acceptance is None else target_acceptance
     nodes = _check.whole("nodes", nodes, 1)
     init = start_from_score(score, alpha, drift)
 
@@ -62,7 +64,7 @@ def score_mafla(
         log_ratio += auxiliary_log_ratio(state, proposed, noise, params.step_size, alpha)
         return metropolis(noise.log_uniform, log_ratio, proposed, state)
 
-    return assemble(init, draw_noise(alpha, accept=True), move, StepSize(step_size), tune_step_size(target_acceptance))
+    return assemble(init, draw_noise(alpha, accept=True), move, StepSize(step_size), tune_step_size(aim))
 
 
 def line_integral(score: Field, start: Float[Array, " dim"], end: Float[Array, " dim"], nodes: int) -> Float[Array, ""]:

@@ -28,6 +28,8 @@ def logpdf(x: Float[Array, "*batch dim"], alpha: float) -> Float[Array, "*batch"
         >>> import jax.numpy as jnp
         >>> print(jnp.round(logpdf(jnp.array([[0.0, 0.0], [3.0, 4.0]]), 1.5), 4))
         [-2.3565 -7.0353]
+        >>> logpdf(jnp.linspace(-3, 3, 7)[:, None], 1.5).shape  # points on the line need their axis, too
+        (7,)
     """
     x, alpha = _points(x, alpha)
     if alpha == 2:
@@ -67,7 +69,9 @@ def score(x: Float[Array, "*batch dim"], alpha: float) -> Float[Array, "*batch d
 def _points(x: Float[Array, "*batch dim"], alpha: float) -> tuple[Float[Array, "*batch dim"], float]:
     x = jnp.asarray(x)
     if x.ndim == 0:
-        raise ValueError("x must have the dimension of the law as its last axis, got a scalar")
+        raise ValueError(
+            "x must have the dimension of the law as its last axis (x[..., None] on the line), got a scalar"
+        )
     return x.astype(jnp.result_type(x.dtype, jnp.float32)), _check.stability_index(alpha, above=0.5)
 
 

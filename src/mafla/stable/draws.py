@@ -23,7 +23,7 @@ _SINE = (0.9999999947, -0.1666665669, 0.0083330252251, -0.00019807423203, 2.6019
 
 
 def sample(
-    key: Key[Array, ""], alpha: float, shape: tuple[int, ...] = (), dim: int = 1, dtype: jnp.dtype | None = None
+    key: Key[Array, ""], alpha: float, shape: int | tuple[int, ...] = (), dim: int = 1, dtype: jnp.dtype | None = None
 ) -> Float[Array, "*shape dim"]:
     """Draw isotropic symmetric α-stable vectors of unit scale, ``ξ = sqrt(2A) z`` with one ``A`` per vector.
 
@@ -45,6 +45,7 @@ def sample(
         (1000, 3)
     """
     alpha, dim = _check.stability_index(alpha), _check.whole("dim", dim, 1)
+    shape = (shape,) if isinstance(shape, int) else shape
     if dim == 1:
         return _line(key, alpha, shape, _float_dtype(dtype))
     normal, scale = _flat_parts(key, alpha, math.prod(shape), dim, _float_dtype(dtype))
