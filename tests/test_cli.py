@@ -37,7 +37,6 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "table", lambda _: "the table")
 
 
-@pytest.mark.skipif(os.name == "nt", reason="the system does not tell the time of child processes")
 def test_help_answers_within_half_a_second() -> None:
     seconds = []
     for _ in range(3):
@@ -167,7 +166,6 @@ def test_bench_prints_rows_and_writes_them_with_their_seed(tmp_path: Path, capsy
     assert json.loads(capsys.readouterr().out) == rows
 
 
-@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT")
 def test_ctrl_c_is_one_line_and_code_130(tmp_path: Path) -> None:
     program = (
         "import sys, mafla.demo as demo, time; from mafla.cli import main\n"

@@ -231,3 +231,13 @@ def test_float64_where_it_is_enabled() -> None:
     with jax.enable_x64(True):
         tree = mafla.sample(KERNEL, KEY, np.zeros((2, 3)), 10, warmup=5, progress=False)
         assert draws(tree).dtype == np.float64
+
+
+def test_ctrl_c_in_warm_up_says_that_there_are_no_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(pace: run._Pace, count: int) -> None:
+        del pace, count
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run._Pace, "ran", interrupt)
+    with pytest.raises(KeyboardInterrupt, match="stopped during warm-up: there are no draws yet"):
+        mafla.sample(KERNEL, KEY, jnp.zeros((2, 3)), 10, warmup=10, progress=False)

@@ -78,17 +78,14 @@ def sample(
     deadline = math.inf if time_limit is None else started + _check.positive("time_limit", time_limit)
     key_warm, key_run = _two_keys(key)
 
-    # Parameters are passed to the program, so that kernels that differ in them alone would share it.
+    # The program takes the parameters as arguments, since warm-up changes them.
     program = compile_program(kernel._replace(params=None), start.shape, start.dtype, thin)
     states = program.init(start)
     _check_start(states)
     params = jax.tree.map(lambda leaf: jnp.asarray(leaf, start.dtype), kernel.params)
     if warmup:
         with progress_bar("warm-up", warmup, shown=progress) as report:
-            try:
-                params, states = _warm_up(program, params, states, key_warm, warmup, deadline, report)
-            except KeyboardInterrupt:
-                raise KeyboardInterrupt("stopped during warm-up: there are no draws yet") from None
+            params, states = _warm_up(program, params, states, key_warm, warmup, deadline, report)
     with progress_bar("sampling", num_steps, shown=progress) as report:
         draws = _draw(program, params, states, key_run, num_steps // thin, deadline, report)
 
@@ -141,12 +138,15 @@ def _warm_up(
     """Return the tuned parameters and the states after warm-up, cut short where the time is over."""
     spans, done, pace = -(-warmup // program.engine.plan.span), 0, _Pace(deadline)
     carry = (params, params, states)
-    while done < spans and not pace.is_over:
-        count = pace.next(spans - done)
-        carry, rate = program.warm(carry, key, done, count, warmup)
-        done += count
-        report(done * program.engine.plan.span, float(rate))
-        pace.ran(count)
+    try:
+        while done < spans and not pace.is_over:
+            count = pace.next(spans - done)
+            carry, rate = program.warm(carry, key, done, count, warmup)
+            done += count
+            report(done * program.engine.plan.span, float(rate))
+            pace.ran(count)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("stopped during warm-up: there are no draws yet") from None
     return carry[1], carry[2]
 
 
