@@ -31,21 +31,28 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace the work of the demo; the command around it stays."""
     from mafla import demo
 
-    monkeypatch.setattr(demo, "run", lambda _seed, _quick, report: (report("sampling"), fake_result())[1])
+    work = lambda _seed, _seeds, _quick, report: (report("sampling"), fake_result())[1]  # noqa: E731
+    monkeypatch.setattr(demo, "run_seeds", work)
     monkeypatch.setattr(demo, "pictures", lambda _: {"mixture.png": b"png", "mixture.svg": b"svg"})
     monkeypatch.setattr(demo, "summary", lambda _: "In words.")
     monkeypatch.setattr(demo, "table", lambda _: "the table")
 
 
-def test_help_answers_within_half_a_second() -> None:
+def processor_seconds(arguments: list[str]) -> float:
+    """Return the least time on the processor, which is the time on the clock unless other tests run beside this one."""
     seconds = []
-    for _ in range(3):
+    for _ in range(5):
         before = os.times()
-        assert command("--help").returncode == 0
+        subprocess.run(arguments, capture_output=True, check=True, timeout=300)
         after = os.times()
-        # Time on the processor, which is the time on the clock unless other tests are running beside this one.
         seconds.append(after.children_user + after.children_system - before.children_user - before.children_system)
-    assert 0 < min(seconds) < 0.5, seconds
+    return min(seconds)
+
+
+def test_help_answers_within_half_a_second() -> None:
+    # A processor that other tests keep busy is slower; how much, the parser of arguments alone tells.
+    parser = processor_seconds([sys.executable, "-c", "import cyclopts"])
+    assert 0 < processor_seconds([*RUN, "--help"]) < max(0.5, 1.6 * parser)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["demo", "--help"], ["bench", "law", "--help"]])
