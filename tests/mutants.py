@@ -23,6 +23,7 @@ MALA, LINE, UNDERDAMPED = (
 )
 LEARNED, CYCLE = "kernels/learned_fractional.py", "kernels/compose.py"
 DRAWS, DRIFT, PROGRAM, RUN = "stable/draws.py", "drift.py", "program.py", "run.py"
+SBM, MATCHING, TRAINING, FILES = (f"learn/{name}.py" for name in ("balance", "score_matching", "training", "files"))
 
 ACCEPT, CHECK_CYCLE, CHECK_UNDERDAMPED = (
     f"tests/kernels/test_{name}.py" for name in ("base", "compose", "fractional_underdamped")
@@ -35,6 +36,9 @@ BALANCE = "tests/kernels/test_detailed_balance.py::test_flux_there_is_flux_back"
 AUXILIARY, MARGINAL, WALK = f"{BALANCE}[auxiliary]", f"{BALANCE}[marginal]", f"{BALANCE}[frw]"
 CACHES = "tests/kernels/test_exactness.py::test_state_belongs_to_its_position_after_acceptance_and_after_rejection"
 CHAINS = "tests/kernels/test_exactness.py::test_chains_from_one_point_part_at_once"
+CHECK_SBM, CHECK_PAIRS, CHECK_MATCHING, CHECK_TRAINING, CHECK_FILES = (
+    f"tests/learn/test_{name}.py" for name in ("balance", "balance_pairs", "score_matching", "training", "model_files")
+)
 FROZEN = "tests/test_run.py::test_step_size_is_frozen_after_warm_up"
 
 
@@ -65,6 +69,8 @@ ONE_NOISE = "jax.tree.map(lambda leaf: jnp.repeat(leaf, chains, -1), kernel.nois
 KEYS, ONE_KEY = "jax.random.split(rng_key, len(kernels))", "[rng_key] * len(kernels)"
 DRAW, DRAW_OTHERWISE = "_draw(program, params,", "_draw(program, jax.tree.map(lambda x: 1.1 * x, params),"
 LENGTH, SPREAD = "(log_a + math.log(2))", "jnp.sqrt(2 * tau)"
+STABLE_SCORE = "stable.score(residual / gamma, alpha)"
+IMBALANCE_SWAPPED = "log_acceptance(x, x_new) - forward"
 
 MUTANTS = (
     Mutant("density-ratio-inverted", EXACT, CHANGE, CHANGE_BACK, AUXILIARY),
@@ -103,6 +109,19 @@ MUTANTS = (
     Mutant("identical-keys-for-all-chains", PROGRAM, NOISE, ONE_NOISE, CHAINS),
     Mutant("tuning-sign", BASE, "jnp.exp(gain * excess)", "jnp.exp(-gain * excess)", ACCEPT),
     Mutant("step-size-not-frozen", RUN, DRAW, DRAW_OTHERWISE, FROZEN),
+    Mutant("no-jacobian-in-balance", SBM, "(gradient + step_size * transposed(gradient)[0])", "gradient", CHECK_SBM),
+    Mutant(
+        "proxy-without-constant", SBM, "1 / (alpha * local_constant(alpha) * step_size)", "0.5 / step_size", CHECK_SBM
+    ),
+    Mutant("stable-score-without-scale", SBM, "stable.score(residual / gamma, alpha) / gamma", STABLE_SCORE, CHECK_SBM),
+    Mutant("acceptance-arguments-swapped", SBM, "forward - log_acceptance(x, x_new)", IMBALANCE_SWAPPED, CHECK_SBM),
+    Mutant("entropy-sign", SBM, "+ entropy_weight * parts", "- entropy_weight * parts", CHECK_SBM),
+    Mutant("no-proposal-drift-in-pairs", SBM, "jump += step_size", "jump += 0 * step_size", CHECK_PAIRS),
+    Mutant("sliced-without-slope", MATCHING, "0.5 * square + jnp.mean(slope, -1)", "0.5 * square", CHECK_MATCHING),
+    Mutant(
+        "average-drawn-to-the-start", TRAINING, "/ -jnp.expm1(log_decay * updates.astype(float))", "", CHECK_TRAINING
+    ),
+    Mutant("checksum-not-looked-at", FILES, "digest(metadata, arrays) or", "metadata.get('sha256') and", CHECK_FILES),
 )
 
 

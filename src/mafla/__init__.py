@@ -1,4 +1,4 @@
-"""mafla: exact fractional Langevin samplers for heavy-tailed and multimodal distributions.
+"""mafla: fractional Langevin samplers for heavy-tailed and multimodal distributions, from a density, a score or data.
 
 Names are imported when they are first used, so that ``import mafla`` is quick and does nothing else.
 """
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from mafla import diagnostics, metrics, stable, targets
     from mafla.diagnostics import summary
     from mafla.drift import local_drift, riesz_drift
+    from mafla.estimator import HeavyTailSampler
     from mafla.kernels.base import Kernel
     from mafla.kernels.compose import cycle
     from mafla.kernels.exact_fractional import exact_mafla
@@ -20,16 +21,29 @@ if TYPE_CHECKING:
     from mafla.kernels.learned_fractional import mafla
     from mafla.kernels.metropolis_langevin import mala
     from mafla.kernels.score_fractional import score_mafla
+    from mafla.learn.acceptance import fit_acceptance
+    from mafla.learn.audit import audit
+    from mafla.learn.energy import fit_energy
+    from mafla.learn.loading import load
+    from mafla.learn.score import fit_score
+    from mafla.learn.training import Schedule
     from mafla.run import sample
 
 __all__ = [
+    "HeavyTailSampler",
     "Kernel",
+    "Schedule",
+    "audit",
     "cycle",
     "diagnostics",
     "exact_mafla",
+    "fit_acceptance",
+    "fit_energy",
+    "fit_score",
     "frw",
     "fula",
     "fuld",
+    "load",
     "local_drift",
     "mafla",
     "mala",
@@ -44,12 +58,19 @@ __all__ = [
 ]
 
 _HOME = {
+    "HeavyTailSampler": "estimator",
     "Kernel": "kernels.base",
+    "Schedule": "learn.training",
+    "audit": "learn.audit",
     "cycle": "kernels.compose",
     "exact_mafla": "kernels.exact_fractional",
+    "fit_acceptance": "learn.acceptance",
+    "fit_energy": "learn.energy",
+    "fit_score": "learn.score",
     "frw": "kernels.fractional_walk",
     "fula": "kernels.fractional_langevin",
     "fuld": "kernels.fractional_underdamped",
+    "load": "learn.loading",
     "local_drift": "drift",
     "mafla": "kernels.learned_fractional",
     "mala": "kernels.metropolis_langevin",

@@ -12,6 +12,7 @@ __all__ = [
     "function",
     "number",
     "positive",
+    "random_key",
     "stability_index",
     "weights_sum_to_one",
     "whole",
@@ -54,6 +55,16 @@ def function(name: str, value: Any) -> None:
     if not callable(value):
         hint = f"; pass its .{name}" if hasattr(value, name) else ""
         raise ValueError(f"{name} must be a function of one point, got {type(value).__name__}{hint}")
+
+
+def random_key(value: Any) -> None:
+    """Refuse what is not one random key."""
+    import jax  # here, so that the command line starts without it
+
+    try:
+        jax.random.fold_in(value, 0)
+    except (TypeError, ValueError):
+        raise ValueError(f"key must be one random key such as jax.random.key(0), got {_show(value)}") from None
 
 
 def stability_index(alpha: Any, *, above: float = 0.0) -> float:

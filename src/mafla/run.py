@@ -2,12 +2,8 @@
 
 import math
 import os
-import signal
-import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import jax
@@ -18,6 +14,7 @@ from jaxtyping import Array, Key
 from numpy.typing import ArrayLike
 
 from mafla import _check
+from mafla._interrupt import interrupts
 from mafla.kernels.base import Kernel, check_kernel
 from mafla.program import Draws, Program, compile_program, empty_buffer
 from mafla.progress import Report, progress_bar
@@ -158,7 +155,7 @@ def _draw(
     rows, done = -(-total // plan.draws), 0
     _check_memory(rows * plan.draws, states)
     buffer = empty_buffer(plan, states, rows)
-    with _interrupts() as is_interrupted:
+    with interrupts() as is_interrupted:
         while done < rows and not (done and (pace.is_over or is_interrupted())):
             count = pace.next(rows - done)
             states, buffer, rate = program.chunk(params, states, key, done, count, buffer=buffer)
@@ -182,20 +179,6 @@ def _check_memory(draws: int, states: Any) -> None:
             f"num_steps must be such that the draws fit into memory: they need {needed / 1e9:.1f} GB, "
             f"there are {there / 1e9:.1f} GB; raise thin or make fewer steps"
         )
-
-
-@contextmanager
-def _interrupts() -> Iterator[Callable[[], bool]]:
-    """Make Ctrl-C a question that the loop asks between chunks, where nothing is half done."""
-    if threading.current_thread() is not threading.main_thread():  # other threads get no signals
-        yield lambda: False
-        return
-    seen: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: seen.append(number))
-    try:
-        yield lambda: bool(seen)
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _check_start(states: Any) -> None:

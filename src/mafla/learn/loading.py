@@ -1,0 +1,70 @@
+"""Learned models back from their files."""
+
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mafla.learn import files
+from mafla.learn.acceptance import Acceptance
+from mafla.learn.energy import Energy
+from mafla.learn.score import Score
+
+__all__ = ["load"]
+
+MODELS: dict[str, type[Score] | type[Energy] | type[Acceptance]] = {
+    "score": Score,
+    "energy": Energy,
+    "acceptance": Acceptance,
+}
+
+
+def load(path: str | Path) -> Score | Energy | Acceptance:
+    """Return the model in a file made by its ``save``: the same to the last bit, from which nothing is executed.
+
+    Args:
+        path: the file.
+
+    Raises:
+        ValueError: in one line, if the file is damaged, holds something else, or is in double precision and JAX is not.
+
+    Example:
+        >>> import tempfile
+        >>> from mafla.learn.energy import fit_energy
+        >>> from mafla.learn.training import Schedule
+        >>> rows = np.random.default_rng(0).standard_t(2, size=(100, 1))
+        >>> energy = fit_energy(jax.random.key(0), rows, schedule=Schedule(steps=10), progress=False)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     energy.save(f"{folder}/energy.mafla")
+        ...     again = load(f"{folder}/energy.mafla")
+        >>> bool(again(np.zeros(1)) == energy(np.zeros(1)))
+        True
+    """
+    kind, config, arrays = files.read(path)
+    if kind not in MODELS:
+        raise ValueError(f"path must be a file of kind {', '.join(MODELS)}, got {path}, which is of kind {kind!r}")
+    is_double = any(value.dtype == np.float64 for value in arrays.values())
+    if is_double and jnp.result_type(float) != np.float64:
+        switch = 'jax.config.update("jax_enable_x64", True)'
+        raise ValueError(f"path must be a model in single precision, got {path} in double; first call {switch}")
+    try:
+        # Shapes only: the arrays of the file are the first to be made.
+        skeleton = eqx.filter_eval_shape(lambda: MODELS[kind].skeleton(config))
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"path must be a file with the settings of the {kind}, got {path} ({error!r})") from None
+    return files.filled(_in_precision_of(arrays, skeleton), arrays)
+
+
+def _in_precision_of(arrays: dict[str, np.ndarray], skeleton: Any) -> Any:
+    """Return shapes in the precision of the file, whatever that of JAX."""
+
+    def fit(path: Any, leaf: Any) -> Any:
+        value = arrays.get(jax.tree_util.keystr(path))
+        if value is None or not (isinstance(leaf, jax.ShapeDtypeStruct) and value.dtype in (np.float32, np.float64)):
+            return leaf
+        return jax.ShapeDtypeStruct(leaf.shape, value.dtype)
+
+    return jax.tree_util.tree_map_with_path(fit, skeleton)
