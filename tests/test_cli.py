@@ -193,6 +193,7 @@ def test_ctrl_c_is_one_line_and_code_130(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_demo_runs_from_end_to_end(tmp_path: Path) -> None:
     result = command("demo", "--quick", "--json", "--output", str(tmp_path))
     assert result.returncode == 0, result.stderr

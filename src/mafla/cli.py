@@ -6,6 +6,7 @@ Everything heavy is imported inside the commands, so that ``mafla --help`` answe
 import os
 import sys
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,11 +21,15 @@ Seeds = Annotated[int, Parameter(help="Repeat for so many seeds and show medians
 Output = Annotated[Path | None, Parameter(help="Folder for the files to write, made if missing; none by default.")]
 Json = Annotated[bool, Parameter(name="--json", help="Print the measured rows as JSON, and nothing else.")]
 Quick = Annotated[bool, Parameter(help="Take seconds: enough to see that it works, too little to judge by.")]
+LearnedSeeds = Annotated[int, Parameter(help="Repeat for so many seeds and show medians; one with --quick.")]
+LearnedQuick = Annotated[bool, Parameter(help="One seed and shorter trainings: less than 20 minutes on two cores.")]
+Methods = Annotated[str, Parameter(help="Parts of the names of the methods, separated by |; all by default.")]
+Only = Annotated[str, Parameter(help="A part of the names of the problems to run; all by default.")]
 Rows = list[dict[str, Any]]
 
 app = App(
     name="mafla",
-    help="Exact fractional Langevin samplers for heavy-tailed and multimodal distributions.",
+    help="Fractional Langevin samplers for heavy-tailed and multimodal distributions, from a density, a score or data.",
     version=lambda: str(mafla.__version__),
     help_format="plaintext",  # the others import a parser of their markup
     default_parameter=Parameter(negative=()),
@@ -38,7 +43,7 @@ app.command(bench)
 def demo(
     *, seed: Seed = 0, seeds: Seeds = 1, output: Output = None, as_json: Json = False, quick: Quick = False
 ) -> None:
-    """Sample a heavy-tailed mixture with five methods and compare each with independent draws."""
+    """Learn from draws of a heavy-tailed mixture, sample it nine ways and compare each with independent draws."""
     from mafla import demo as job
     from mafla import plots
 
@@ -68,6 +73,31 @@ def kernels(*, seed: Seed = 0, output: Output = None, as_json: Json = False, qui
     from mafla.bench import kernels as job
 
     _bench("kernels", job, seed, output, as_json, quick)
+
+
+@bench.command
+def learned(
+    *,
+    seed: Seed = 0,
+    seeds: LearnedSeeds = 5,
+    only: Only = "",
+    methods: Methods = "",
+    output: Output = None,
+    as_json: Json = False,
+    quick: LearnedQuick = False,
+) -> None:
+    """Measure samplers that are learned from rows, and others that learn from the same rows."""
+    from mafla.bench import learned as job
+
+    if output is not None:
+        _check_folder(output)
+    console = _console(stderr=True)
+    with console.status("measuring learned samplers"):
+        report = partial(console.print, markup=False, highlight=False)
+        rows = job.run(seed, seeds, quick, only, methods, report)
+    about = {"seed": seed, "seeds": seeds, "quick": quick, "only": only, "methods": methods}
+    files = _write(output, {"learned.json": _record(rows, **about)})
+    _show(rows, job.describe(rows), job.summary(rows), files, as_json)
 
 
 def main(tokens: Iterable[str] | None = None) -> int:

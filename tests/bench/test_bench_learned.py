@@ -1,0 +1,461 @@
+"""The comparison of learned samplers: cells that are what they say, fair floors, and goals that can be missed."""
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import logsumexp
+
+from mafla import cli, metrics
+from mafla.bench import learned, learned_methods, peers
+from mafla.bench.learned import Yardstick, cell, make_yardstick, paper_gain, run
+from mafla.bench.learned_methods import METHODS, Case, Outcome, Settings, make_case
+from mafla.bench.learned_targets import Problem, daily_returns, train_and_held_out
+from mafla.learn.training import Schedule
+
+BRIEF = Schedule(steps=20, batch_size=64, check_every=20)
+TINY = Settings(
+    rows=400,
+    chains=100,
+    steps=20,
+    warmup=10,
+    reference_draws=2000,
+    floors=3,
+    density_draws=50,
+    bisections=3,
+    energy=BRIEF,
+    score=BRIEF,
+    acceptance=BRIEF,
+)
+
+
+def normal_modes(name: str, modes: list[list[float]], weights: list[float]) -> Problem:
+    """Stands in for a mixture of stable laws, which would take seconds to compile."""
+    centres, shares = np.asarray(modes), np.asarray(weights)
+
+    def draw(key: Any, count: int) -> Any:
+        random = np.random.default_rng(np.asarray(jax.random.key_data(key)))
+        return centres[random.choice(len(modes), count, p=shares)] + random.normal(size=(count, centres.shape[1]))
+
+    def logdensity(x: Any) -> Any:
+        squares = ((x[..., None, :] - centres) ** 2).sum(-1)
+        return logsumexp(-squares / 2, axis=-1, b=shares) - centres.shape[1] / 2 * math.log(2 * math.pi)
+
+    return Problem(name, centres.shape[1], 1.5, draw, logdensity, centres, shares)
+
+
+MIXTURE = normal_modes("2-D mixture, α=1.95", [[-5.0, 0.0], [5.0, 0.0]], [0.2, 0.8])
+LINE = normal_modes("1-D, α=1.2", [[0.0]], [1.0])
+
+
+@pytest.fixture
+def few_problems(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learned, "synthetic", lambda: [MIXTURE, LINE])
+    monkeypatch.setattr(learned, "daily_returns", lambda: pytest.fail("loaded for nothing"))
+    monkeypatch.setattr(jax, "clear_caches", lambda: None)  # other tests use them
+
+
+def case_of(problem: Problem, seed: int = 0, settings: Settings = TINY) -> Case:
+    return make_case(problem, seed, train_and_held_out(problem, seed, settings.rows)[0], settings)
+
+
+def draws_as(draws: Callable[[Case], Any], **parts: Any) -> Callable[[Case], Outcome]:
+    """Stands in for a method: draws without work, the ends of chains where there is a start."""
+    common: dict[str, Any] = {
+        "start": None,
+        "seconds_fit": 1.0,
+        "seconds_sample": 2.0,
+        "logdensity": None,
+        "facts": {},
+    }
+
+    def method(case: Case) -> Outcome:
+        made = draws(case)
+        return Outcome(**({"draws": made, "end": made} | common | parts))
+
+    return method
+
+
+def fresh(case: Case, count: int = 100) -> Any:
+    assert case.problem.draw is not None
+    return np.asarray(case.problem.draw(jax.random.key(99), count), np.float64)
+
+
+class Model:
+    """Stands in for what is learned: a heavy-tailed energy and its score."""
+
+    alpha = 1.5
+
+    def __init__(self, rows: Any = None) -> None:
+        self.rows = rows
+
+    def __call__(self, x: Any) -> Any:
+        return -jnp.log1p(x @ x)
+
+
+class ScoreModel(Model):
+    def __call__(self, x: Any) -> Any:
+        return -2 * x / (1 + x @ x)
+
+
+def with_score(case: Case) -> Case:
+    score: Any = ScoreModel()
+    return case._replace(score=lambda: (score, 1.0))
+
+
+def test_a_cell_measures_the_draws_against_the_reference_and_the_floor() -> None:
+    case = case_of(MIXTURE)
+    judge, draws = make_yardstick(case), fresh(case)
+    row = cell(case, judge, "iid", draws_as(lambda _: draws))
+    expected = metrics.evaluate(draws, judge.reference)
+    for name in learned.MEASURES:
+        assert row[name] == pytest.approx(expected[name])
+        assert row[f"{name}_ratio"] == pytest.approx(row[name] / judge.floor[name])
+    assert (row["problem"], row["seed"], row["method"], row["error"]) == (MIXTURE.name, 0, "iid", None)
+    assert (row["seconds_fit"], row["seconds_sample"], row["seconds"]) == (1, 2, 3)
+    assert (row["remembered"], row["duplicates"]) == (None, 0)
+    json.dumps(row, allow_nan=False)
+
+
+def test_the_floor_is_the_median_of_samples_of_the_size_of_the_draws() -> None:
+    case = case_of(MIXTURE, settings=TINY._replace(floors=1))
+    judge = make_yardstick(case)
+    one = judge.floor["w1"]
+    assert judge.reference.shape == (2000, 2)
+    floors = make_yardstick(case_of(MIXTURE, settings=TINY._replace(floors=21))).floor
+    big = make_yardstick(case_of(MIXTURE, settings=TINY._replace(floors=21, chains=400))).floor
+    assert floors["w1"] != one
+    assert big["asinh_w1"] < floors["asinh_w1"]  # more draws are closer
+    assert make_yardstick(case).floor == judge.floor
+
+
+def test_rows_reference_floors_and_starts_are_not_the_same_draws() -> None:
+    case = case_of(LINE)
+    judge = make_yardstick(case)
+    assert judge.points is not None
+    everything = np.concatenate([case.rows, judge.reference, judge.points[0]])
+    assert len(np.unique(everything)) > 0.999 * len(everything)
+    assert judge.floor["w1"] > 0
+    starts = {row.tobytes() for row in case.rows}
+    assert all(row.tobytes() in starts for row in case.start)
+    assert len(np.unique(case.start)) == len(case.start) == 100
+
+
+def test_returns_are_judged_by_the_other_half_and_the_floor_by_halves() -> None:
+    (problem,) = learned._chosen("returns")
+    case = case_of(problem, seed=4, settings=Settings())
+    judge = make_yardstick(case._replace(settings=TINY))
+    held_out = train_and_held_out(problem, 4, 0)[1]
+    assert np.array_equal(judge.reference, held_out)
+    assert judge.points is None
+    assert len(case.start) == 626  # fewer than there are chains elsewhere
+    halves = [train_and_held_out(problem, seed, 0) for seed in (4, 5, 6)]
+    assert judge.floor["w1"] == np.median([metrics.wasserstein(*pair) for pair in halves])
+    assert problem.rows is not None
+    np.testing.assert_allclose(np.median(problem.rows, axis=0), 0, atol=1e-12)
+    raw = daily_returns().rows
+    assert raw is not None
+    assert stats.spearmanr(problem.rows[:, 3], raw[:, 3]).statistic == pytest.approx(1)  # only the units are others
+
+
+def test_copies_of_the_data_are_told_from_draws() -> None:
+    case = case_of(MIXTURE)
+    judge = make_yardstick(case)
+    copies = cell(case, judge, "copies", lambda at: draws_as(lambda _: at.start, start=at.start)(at))
+    assert copies["remembered"] == pytest.approx(1)
+    assert copies["duplicates"] == 1
+    assert copies["asinh_w1_ratio"] < 3  # by distance alone they look perfect
+    half = np.concatenate([case.start[:50], fresh(case, 50)])
+    halves = cell(case, judge, "half", draws_as(lambda _: half, start=case.start))
+    assert halves["duplicates"] == pytest.approx(0.5)
+    new = cell(case, judge, "new", draws_as(fresh, start=case.start))
+    assert abs(new["remembered"]) < 5 / math.sqrt(100)
+    stuck = cell(case, judge, "stuck", draws_as(fresh, start=case.start, end=case.start))
+    assert stuck["remembered"] == pytest.approx(1)  # by the ends of chains, whatever was chosen from them
+    repeated = cell(case, judge, "one point", draws_as(lambda _: np.repeat(fresh(case, 25), 4, axis=0)))
+    assert repeated["duplicates"] == pytest.approx(0.75)
+
+
+def test_weights_and_log_densities_are_compared_with_the_truth() -> None:
+    case = case_of(MIXTURE)
+    judge, draws = make_yardstick(case), fresh(case)
+    assert judge.points is not None
+    points, truth = judge.points
+    assert MIXTURE.logdensity is not None
+    np.testing.assert_allclose(truth, MIXTURE.logdensity(points))  # type: ignore[arg-type]
+    alternating = np.where(np.arange(len(points)) % 2, 0.3, -0.1)
+    row = cell(case, judge, "off", draws_as(lambda _: -draws, logdensity=lambda _: truth + alternating))
+    assert row["logdensity_mean"] == pytest.approx(0.1)
+    assert row["logdensity_sd"] == pytest.approx(0.2)
+    assert row["weights_error"] == pytest.approx(0.6, abs=0.15)  # mirrored: 0.8 and 0.2 instead of 0.2 and 0.8
+    line = case_of(LINE)
+    assert cell(line, make_yardstick(line), "iid", draws_as(fresh))["weights_error"] is None
+
+
+def test_a_density_of_nothing_is_no_number() -> None:
+    case = case_of(LINE)
+    nothing = draws_as(fresh, logdensity=lambda points: np.full(len(points), -np.inf))
+    row = cell(case, make_yardstick(case), "nothing", nothing)
+    assert row["error"] is None
+    assert row["logdensity_mean"] is None
+    json.dumps(row, allow_nan=False)
+
+
+def test_a_failing_cell_says_why_and_keeps_its_columns() -> None:
+    case = case_of(LINE)
+    judge = make_yardstick(case)
+    row = cell(case, judge, "wild", draws_as(lambda _: np.full((100, 1), np.nan)))
+    assert row["error"] == "ValueError: samples must be finite, got nan"
+    assert row["w1"] is None
+    assert row.keys() == cell(case, judge, "iid", draws_as(fresh)).keys()
+
+
+def test_warnings_are_kept_in_the_row() -> None:
+    import warnings
+
+    def noisy(case: Case) -> Outcome:
+        warnings.warn("some proposals were infinite", stacklevel=1)
+        return draws_as(fresh)(case)
+
+    case = case_of(LINE)
+    assert cell(case, make_yardstick(case), "noisy", noisy)["warnings"] == ["some proposals were infinite"]
+
+
+def test_the_default_learns_and_samples_in_robust_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    models: list[Model] = []
+
+    def fit(key: Any, rows: Any, **_: Any) -> Model:
+        del key
+        models.append(Model(rows))
+        return models[-1]
+
+    monkeypatch.setattr(learned_methods, "fit_energy", fit)
+    case = case_of(MIXTURE)
+    far = case._replace(rows=1e4 * case.rows + 7e4, start=1e4 * case.start + 7e4)
+    near, moved = METHODS["default"](case), METHODS["default"](far)
+    np.testing.assert_allclose(np.median(models[0].rows, axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(np.ptp(np.quantile(models[0].rows, [0.16, 0.84], axis=0), axis=0), 2)
+    np.testing.assert_allclose(models[1].rows, models[0].rows, atol=1e-9)
+    np.testing.assert_allclose(moved.draws, 1e4 * near.draws + 7e4, rtol=1e-3, atol=1e3)
+    assert near.logdensity is not None
+    assert moved.logdensity is not None
+    np.testing.assert_allclose(
+        moved.logdensity(far.start), near.logdensity(case.start) - 2 * math.log(1e4), rtol=1e-4, atol=1e-4
+    )
+    assert near.start is not None
+    assert near.end is not None
+    assert near.draws.shape == near.end.shape == case.start.shape
+    assert np.mean(near.end != near.start) > 0.5
+    np.testing.assert_allclose(near.start, case.start, rtol=1e-5, atol=1e-5)
+    assert 0 < near.facts["acceptance_rate"] < 1
+    assert near.facts["step_size"] != pytest.approx(0.1)  # tuned
+
+
+def test_fula_moves_every_chain_and_its_time_is_that_of_the_score_too() -> None:
+    case = with_score(case_of(MIXTURE))
+    found = METHODS["FULA"](case)
+    assert found.start is not None
+    assert np.all(np.any(found.draws != found.start, axis=1))
+    assert found.facts == {"acceptance_rate": 1, "step_size": pytest.approx(0.1)}
+    assert found.seconds_fit == 1
+    assert found.logdensity is None
+    assert np.array_equal(found.draws, found.end)  # type: ignore[arg-type]
+    assert np.array_equal(METHODS["FULA"](case).draws, found.draws)
+
+
+def test_methods_differ_in_what_is_learned(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, str, float]] = []
+
+    def fit(key: Any, score: Any, rows: Any, alpha: float, step_size: float, proposal: str, **rest: Any) -> Any:
+        del key, score, rows, alpha
+        asked.append((rest["form"], proposal, step_size))
+        return lambda new, old: -abs(new - old).sum()
+
+    monkeypatch.setattr(learned_methods, "fit_acceptance", fit)
+    case = with_score(case_of(LINE))
+    monkeypatch.setattr(learned_methods, "mafla", lambda *_: None)
+    monkeypatch.setattr(learned_methods, "run_chains", lambda at, *_: draws_as(fresh)(at))
+    for name in METHODS:
+        if name.startswith("learned"):
+            METHODS[name](case)
+    assert asked == [
+        ("structured", "exact", 0.1),
+        ("antisymmetric", "exact", 0.1),
+        ("sigmoid", "exact", 0.1),
+        ("sigmoid", "proxy", 0.1),
+    ]
+
+
+def test_the_score_is_learned_once_in_a_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Any] = []
+
+    def fit(*_: Any, **rest: Any) -> str:
+        calls.append(rest["alpha"])
+        return "score"
+
+    monkeypatch.setattr(learned_methods, "fit_score", fit)
+    case = case_of(LINE)
+    assert [at.score()[0] for at in (case, case._replace(seconds=1.0))] == ["score"] * 2
+    make_case(Problem("unknown", 1), 0, case.rows, TINY).score()
+    assert calls == [1.5, "auto"]
+
+
+@pytest.mark.usefixtures("few_problems")
+def test_peers_get_the_time_of_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def peer(rows: Any, count: int, seed: int, seconds: float | None) -> peers.Draws:
+        asked.append((len(rows), count, seed, seconds))
+        return peers.Draws(np.zeros((count, 1)), None, 4.0)
+
+    monkeypatch.setitem(peers.PEERS, "FlowJAX flow", peer)
+    monkeypatch.setattr(learned, "METHODS", {"default": draws_as(fresh), "flow": METHODS["FlowJAX flow"]})
+    rows = run(2, 1, only="1-D", settings=TINY._replace(flow_share=1.5))
+    assert asked == [(400, 100, 2, 4.5)]
+    assert [row["seconds"] for row in rows] == [3, 4]
+
+
+@pytest.mark.usefixtures("few_problems")
+def test_every_seed_and_problem_gets_every_method_and_failures_do_not_stop_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(case: Case) -> Outcome:
+        raise RuntimeError(f"no luck\nwith seed {case.seed}")
+
+    monkeypatch.setattr(learned, "METHODS", {"broken": broken, "iid": draws_as(fresh)})
+    lines: list[str] = []
+    rows = run(3, 2, only="1-d", report=lines.append, settings=TINY)
+    name = LINE.name
+    found = [(row["problem"], row["seed"], row["method"], row["error"]) for row in rows]
+    errors = [f"RuntimeError: no luck with seed {seed}" for seed in (3, 4)]
+    for seed, error in zip((3, 4), errors, strict=True):
+        assert [row[2:] for row in found if row[:2] == (name, seed)] == [("broken", error), ("iid", None)]
+    assert lines[0] == f"{name}, seed 3, broken: failed, {errors[0]}"
+    assert lines[1].startswith(f"{name}, seed 3, iid: asinh W1 ")
+    assert len(lines) == 4
+    only_iid = run(3, 1, only="1-D", settings=TINY._replace(methods=("iid",)))
+    assert [row["method"] for row in only_iid] == ["iid"]
+    assert [row["method"] for row in run(3, 1, only="1-D", methods="II", settings=TINY)] == ["iid"]
+
+
+def test_quick_is_one_seed_with_the_rows_and_chains_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+
+    def cells(*arguments: Any) -> list[Any]:
+        seen.append(arguments)
+        return []
+
+    monkeypatch.setattr(learned, "_cells", cells)
+    assert run(1, 5, quick=True) == []
+    assert {(seed, sizes) for _, seed, sizes in seen} == {(1, learned.QUICK)}
+    assert [problem.name for problem, *_ in seen][:3] == [MIXTURE.name, "paper's step size", "4-D mixture, α=1.5"]
+    assert seen[-1][0].name == "daily returns"
+    assert len(seen) == 7
+    whole = Settings()
+    assert all(getattr(learned.QUICK, name) == getattr(whole, name) for name in ("rows", "chains", "steps", "energy"))
+    assert set(learned.QUICK.methods) < set(METHODS)
+
+
+def test_paper_gain_bisects_to_the_paper_and_compares_at_that_step_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = case_of(MIXTURE, settings=TINY._replace(bisections=12))
+    judge = make_yardstick(case)
+    tried: list[float] = []
+
+    def chains(case: Case, kernel: Any, seconds_fit: float) -> Outcome:
+        step_size = float(kernel.params.step_size)
+        tried.append(step_size)
+        moved = judge.reference + np.array([2 * 3.0 * step_size, 0.0])  # a W1 of 3 τ
+        return draws_as(lambda _: moved, facts={"step_size": step_size}, seconds_fit=seconds_fit)(case)
+
+    learned_at: list[float] = []
+
+    def acceptance(case: Case) -> Outcome:
+        learned_at.append(case.settings.step_size)
+        return draws_as(lambda _: judge.reference + np.array([0.2, 0.0]))(case)
+
+    monkeypatch.setattr(learned, "run_chains", chains)
+    monkeypatch.setattr(learned, "METHODS", {"learned, paper": acceptance})
+    fula, paper = paper_gain(with_score(case), judge)
+    assert tried[:7] == pytest.approx([0.1, 0.2, 0.4, 0.8, 1.6, 3.2, math.sqrt(1.6 * 3.2)])
+    assert len(tried) == 6 + 12
+    assert fula["w1"] == pytest.approx(4.87, rel=1e-3)
+    assert learned_at == [fula["step_size"]]
+    assert paper["w1_gain"] == pytest.approx(48.7, rel=1e-3)
+    assert paper["q99_error_gain"] == pytest.approx(fula["q99_error"] / paper["q99_error"])
+    assert fula["w1_gain"] is None
+
+
+def test_paper_gain_ends_where_fula_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> Outcome:
+        raise RuntimeError("no chains")
+
+    monkeypatch.setattr(learned, "run_chains", fail)
+    case = with_score(case_of(MIXTURE))
+    (row,) = paper_gain(case, Yardstick(case.rows, dict.fromkeys(learned.MEASURES, 1.0)))
+    assert (row["method"], row["error"]) == ("FULA", "RuntimeError: no chains")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer"),
+    [
+        ({"only": "5-D"}, "only must be a part of the name of a problem, 2-D mixture, α=1.95; .*, got '5-D'"),
+        ({"methods": "NUTS"}, "methods must be parts of the names of methods, default; FULA; .*, got 'NUTS'"),
+        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+        ({"seeds": 0}, "seeds must be a whole number of at least 1, got 0"),
+    ],
+)
+def test_bad_arguments_are_named(arguments: dict[str, Any], answer: str) -> None:
+    with pytest.raises(ValueError, match=answer):
+        run(**arguments, settings=TINY)
+
+
+def test_problems_are_chosen_by_a_part_of_their_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learned, "daily_returns", lambda: pytest.fail("loaded for nothing"))
+    assert [problem.name for problem in learned._chosen("BIMODAL")] == ["8-D bimodal, α=1.9"]
+    assert [problem.name for problem in learned._chosen("paper")] == ["paper's step size"]
+    assert learned._chosen("paper")[0].draw is not None
+
+
+def test_the_command_prints_cells_to_stderr_and_writes_the_rows(
+    tmp_path: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+
+    def work(*arguments: Any) -> list[dict[str, Any]]:
+        *others, report = arguments
+        asked.append(tuple(others))
+        report("P, seed 7, default: done [in brackets]")
+        return [{"problem": "P", "seed": 7, "method": "default", "error": None, "asinh_w1_ratio": 1.0}]
+
+    monkeypatch.setattr(learned, "run", work)
+    options = ["--seed", "7", "--seeds", "2", "--only", "1-D", "--methods", "FULA|flow", "--output", str(tmp_path)]
+    assert cli.main(["bench", "learned", *options]) == 0
+    out, err = capsys.readouterr()
+    assert "P, seed 7, default: done [in brackets]" in err
+    assert "1.00✓" in out
+    assert out.splitlines()[-1] == str(tmp_path / "learned.json")
+    saved = json.loads((tmp_path / "learned.json").read_text(encoding="utf-8"))
+    assert (saved["seed"], saved["seeds"], saved["only"], saved["quick"]) == (7, 2, "1-D", False)
+    assert cli.main(["bench", "learned", "--quick", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == saved["rows"]
+    assert asked == [(7, 2, False, "1-D", "FULA|flow"), (0, 5, True, "", "")]
+
+
+@pytest.mark.slow
+def test_every_method_runs_on_every_kind_of_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = peers.Flow(layers=1, width=8, knots=4, rates=(1e-2,), epochs=2)
+
+    def flow(rows: Any, count: int, seed: int, seconds: float | None) -> peers.Draws:
+        del seconds
+        return peers.normalizing_flow(rows, count, seed, shape=small)
+
+    monkeypatch.setitem(peers.PEERS, "FlowJAX flow", flow)
+    for only in ("paper", "returns"):
+        rows = run(0, 1, only=only, settings=TINY)
+        assert [row["error"] for row in rows] == [None] * (2 if only == "paper" else 9)
+        assert all(row["w1_ratio"] > 0 for row in rows)
+        json.dumps(rows, allow_nan=False)
