@@ -22,7 +22,7 @@ CANDIDATES = (1, 2, 3, 4, 6, 8)
 SCREENING_ROWS, SCREENING_STEPS, FINAL_STEPS = 20_000, 100, 400
 ENTRIES = 2 * 10**7  # rows × components × columns that one step may touch
 KMEANS_ROUNDS = 20
-DF_RANGE = (0.2, 200.0)
+DF_RANGE = (0.5, 200.0)  # below, draws are so long that their squares overflow float32
 LEAST_SPREAD = 0.01  # keeps a component from shrinking onto repeated rows
 
 
