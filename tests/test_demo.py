@@ -20,6 +20,7 @@ def by_method() -> dict[str, dict[str, float]]:
     return {row["method"]: row for row in quick().rows}
 
 
+@pytest.mark.slow
 def test_exact_is_closer_to_the_floor_than_fula() -> None:
     # The seed is fixed. After 200 steps FULA's defect is many times what luck does to an independent sample.
     rows = by_method()
@@ -38,6 +39,7 @@ def test_rows_are_the_metrics_of_the_last_states() -> None:
             assert row[f"{name}_ratio"] == pytest.approx(row[name] / row[f"{name}_floor"])
 
 
+@pytest.mark.slow
 def test_every_chain_moved_and_only_metropolis_rejects() -> None:
     result = quick()
     for row in result.rows:
@@ -52,6 +54,7 @@ def test_luck_surrounds_the_floor() -> None:
     assert all(low <= 1 <= high for low, high in quick().luck.values())
 
 
+@pytest.mark.slow
 def test_the_table_fits_a_terminal_and_shows_every_method() -> None:
     console = Console(width=80, file=io.StringIO())
     console.print(demo.table(quick()))
@@ -67,6 +70,7 @@ def test_the_summary_is_computed() -> None:
     assert demo.summary(result._replace(rows=changed)).startswith("FULA's W1 is 77.7 times the floor")
 
 
+@pytest.mark.slow
 def test_rows_and_settings_are_json() -> None:
     result = quick()
     text = json.dumps([result.rows, result.settings._asdict(), result.luck], allow_nan=False)

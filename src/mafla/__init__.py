@@ -11,8 +11,12 @@ if TYPE_CHECKING:
     from mafla.diagnostics import summary
     from mafla.drift import local_drift, riesz_drift
     from mafla.estimator import HeavyTailSampler
+    from mafla.graphs.maxcut import maxcut
+    from mafla.graphs.reading import read_graph
+    from mafla.graphs.vertex_cover import vertex_cover
     from mafla.kernels.base import Kernel
     from mafla.kernels.compose import cycle
+    from mafla.kernels.coordinatewise_langevin import fld
     from mafla.kernels.exact_fractional import exact_mafla
     from mafla.kernels.fractional_langevin import fula
     from mafla.kernels.fractional_underdamped import fuld
@@ -40,6 +44,7 @@ __all__ = [
     "fit_acceptance",
     "fit_energy",
     "fit_score",
+    "fld",
     "frw",
     "fula",
     "fuld",
@@ -47,7 +52,9 @@ __all__ = [
     "local_drift",
     "mafla",
     "mala",
+    "maxcut",
     "metrics",
+    "read_graph",
     "riesz_drift",
     "sample",
     "score_mafla",
@@ -55,6 +62,7 @@ __all__ = [
     "summary",
     "targets",
     "ula",
+    "vertex_cover",
 ]
 
 _HOME = {
@@ -67,6 +75,7 @@ _HOME = {
     "fit_acceptance": "learn.acceptance",
     "fit_energy": "learn.energy",
     "fit_score": "learn.score",
+    "fld": "kernels.coordinatewise_langevin",
     "frw": "kernels.fractional_walk",
     "fula": "kernels.fractional_langevin",
     "fuld": "kernels.fractional_underdamped",
@@ -74,11 +83,14 @@ _HOME = {
     "local_drift": "drift",
     "mafla": "kernels.learned_fractional",
     "mala": "kernels.metropolis_langevin",
+    "maxcut": "graphs.maxcut",
+    "read_graph": "graphs.reading",
     "riesz_drift": "drift",
     "sample": "run",
     "score_mafla": "kernels.score_fractional",
     "summary": "diagnostics",
     "ula": "kernels.langevin",
+    "vertex_cover": "graphs.vertex_cover",
 }
 
 

@@ -5,8 +5,7 @@ Everything heavy is imported inside the commands, so that ``mafla --help`` answe
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,8 +22,15 @@ Json = Annotated[bool, Parameter(name="--json", help="Print the measured rows as
 Quick = Annotated[bool, Parameter(help="Take seconds: enough to see that it works, too little to judge by.")]
 LearnedSeeds = Annotated[int, Parameter(help="Repeat for so many seeds and show medians; one with --quick.")]
 LearnedQuick = Annotated[bool, Parameter(help="One seed and shorter trainings: less than 20 minutes on two cores.")]
+GraphsQuick = Annotated[bool, Parameter(help="One seed, a few graphs and a quarter of the time: two minutes.")]
 Methods = Annotated[str, Parameter(help="Parts of the names of the methods, separated by |; all by default.")]
+Solvers = Annotated[str, Parameter(help="Parts of the names of the solvers, separated by |; all by default.")]
 Only = Annotated[str, Parameter(help="A part of the names of the problems to run; all by default.")]
+ModelFile = Annotated[Path, Parameter(help="File that a learned acceptance function was saved to.")]
+RowsFile = Annotated[Path, Parameter(help="Rows of the target, at least 200: .npy, or text with one row a line.")]
+GraphFile = Annotated[Path, Parameter(help="G-set, DIMACS, PACE .gr, GraphML or a list of edges.")]
+Seconds = Annotated[float, Parameter(name="--time", help="Time limit in seconds; the best until then is the answer.")]
+Complement = Annotated[bool, Parameter(help="Take the complement of the graph, for files that are about cliques.")]
 Rows = list[dict[str, Any]]
 
 app = App(
@@ -59,6 +65,55 @@ def demo(
     _show(result.rows, job.table(result), text, files, as_json)
 
 
+@app.command
+def maxcut(
+    graph: GraphFile,
+    /,
+    *,
+    seconds: Seconds = 10.0,
+    seed: Seed = 0,
+    complement: Complement = False,
+    output: Output = None,
+    as_json: Json = False,
+) -> None:
+    """Split the vertices of a graph in two so that the edges between the sides weigh as much as possible."""
+    from mafla.graphs.maxcut import maxcut as solve
+
+    _solve("maxcut", solve, graph, seconds, seed, complement, output, as_json)
+
+
+@app.command
+def vertex_cover(
+    graph: GraphFile,
+    /,
+    *,
+    seconds: Seconds = 10.0,
+    seed: Seed = 0,
+    complement: Complement = False,
+    output: Output = None,
+    as_json: Json = False,
+) -> None:
+    """Choose as few vertices of a graph as possible so that each edge has one of them."""
+    from mafla.graphs.vertex_cover import vertex_cover as solve
+
+    _solve("vertex-cover", solve, graph, seconds, seed, complement, output, as_json)
+
+
+@app.command
+def diagnose(model: ModelFile, rows: RowsFile, /, *, seed: Seed = 0, as_json: Json = False) -> None:
+    """Hold a learned acceptance function against the exact one and say whether to trust it."""
+    from mafla.learn import diagnose as job
+
+    with _console(stderr=True).status("comparing"):
+        found = job.diagnose(model, rows, seed)
+    if as_json:
+        import json
+
+        print(json.dumps({**found._asdict(), "rows": [row._asdict() for row in found.rows]}, indent=2))
+    else:
+        print(found)
+
+
 @bench.command
 def law(*, seed: Seed = 0, output: Output = None, as_json: Json = False, quick: Quick = False) -> None:
     """Measure the draws, the density and the score of the stable law."""
@@ -91,13 +146,60 @@ def learned(
 
     if output is not None:
         _check_folder(output)
-    console = _console(stderr=True)
-    with console.status("measuring learned samplers"):
-        report = partial(console.print, markup=False, highlight=False)
-        rows = job.run(seed, seeds, quick, only, methods, report)
-    about = {"seed": seed, "seeds": seeds, "quick": quick, "only": only, "methods": methods}
-    files = _write(output, {"learned.json": _record(rows, **about)})
+    keep = _keeper(output, "learned.json", seed=seed, seeds=seeds, quick=quick, only=only, methods=methods)
+    rows = job.run(seed, seeds, quick, only, methods, keep)
+    files = keep("done", rows)
     _show(rows, job.describe(rows), job.summary(rows), files, as_json)
+
+
+@bench.command
+def relaxed(*, seed: Seed = 0, output: Output = None, as_json: Json = False, quick: Quick = False) -> None:
+    """Run the paper's samplers on relaxed cuts and covers, on equal terms."""
+    from mafla.bench import relaxed as job
+
+    _bench("relaxed", job, seed, output, as_json, quick)
+
+
+@bench.command
+def graphs(
+    *,
+    seed: Seed = 0,
+    seeds: LearnedSeeds = 5,
+    only: Only = "",
+    solvers: Solvers = "",
+    output: Output = None,
+    as_json: Json = False,
+    quick: GraphsQuick = False,
+) -> None:
+    """Measure the solvers for cuts and covers beside others, with equal CPU seconds."""
+    from mafla import plots
+    from mafla.bench import graphs as job
+
+    if output is not None:
+        _check_folder(output)
+        plots.require_matplotlib()
+    keep = _keeper(output, "graphs.json", seed=seed, seeds=seeds, quick=quick, only=only, solvers=solvers)
+    rows = job.run(seed, seeds, quick, only, solvers, keep)
+    files = keep("done", rows)
+    if output is not None and any(row["problem"] == "maxcut" for row in rows):
+        files += _write(output, {"graphs.png": plots.to_bytes(job.picture(rows), "png")})
+    _show(rows, job.describe(rows), job.summary(rows), files, as_json)
+
+
+@bench.command
+def ablation(*, seed: Seed = 0, output: Output = None, as_json: Json = False, quick: Quick = False) -> None:
+    """Measure what each part of the solvers for cuts and covers is worth."""
+    from mafla.bench import ablation as job
+
+    _bench("ablation", job, seed, output, as_json, quick)
+
+
+@bench.command
+def growth(*, seed: Seed = 0, output: Output = None, as_json: Json = False, quick: Quick = False) -> None:
+    """Measure how the time of the MaxCut solver grows with the graph."""
+    from mafla.bench import growth as job
+
+    _bench("growth", job, seed, output, as_json, quick)
 
 
 def main(tokens: Iterable[str] | None = None) -> int:
@@ -121,7 +223,49 @@ def main(tokens: Iterable[str] | None = None) -> int:
         return _fail(f"{error}{hint}", code=2)
     except (CycloptsError, ValueError) as error:
         return _fail(str(error), code=2)
+    except OSError as error:
+        return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), code=2)
     return 0
+
+
+def _solve(
+    name: str, solve: Any, path: Path, seconds: float, seed: int, complement: bool, output: Path | None, as_json: bool
+) -> None:
+    """Solve a problem on the graph in a file, and show and write the best that was found."""
+    import json
+
+    from mafla.graphs.reading import read_graph
+
+    if output is not None:
+        _check_folder(output)
+    graph = read_graph(path, complement=complement)
+    found = solve(graph, time_limit=seconds, seed=seed, progress=not as_json)
+    is_chosen = found.assignment > 0
+    row = {
+        "problem": name,
+        "graph": path.name,
+        "vertices": graph.num_vertices,
+        "edges": graph.num_edges,
+        "value": found.value,
+        "bound": found.bound,
+        "optimal": found.optimal,
+        "seconds": found.seconds,
+        "interrupted": found.interrupted,
+        "notes": list(found.notes),
+        "chosen": [graph.labels[i] if graph.labels else i + 1 for i in is_chosen.nonzero()[0].tolist()],
+    }
+    about = {"seed": seed, "time": seconds, "complement": complement, "history": found.history.tolist()}
+    files = _write(output, {f"{name}.json": _record([row], **about)})
+    if as_json:
+        print(json.dumps(row, indent=2, ensure_ascii=False))
+        return
+    for note in found.notes:
+        print(note)
+    bound = "" if found.bound is None else ", optimal" if found.optimal else f", bound {found.bound:.10g}"
+    stopped = ", stopped by Ctrl-C" if found.interrupted else ""
+    print(f"{name} {found.value:.10g}{bound} ({graph.num_vertices} vertices, {graph.num_edges} edges, ", end="")
+    print(f"{found.seconds:.1f} s{stopped})")
+    print(*files, sep="\n", end="\n" if files else "")
 
 
 def _bench(name: str, job: Any, seed: int, output: Path | None, as_json: bool, quick: bool) -> None:
@@ -131,6 +275,17 @@ def _bench(name: str, job: Any, seed: int, output: Path | None, as_json: bool, q
         rows = job.run(seed, quick)
     files = _write(output, {f"{name}.json": _record(rows, seed=seed, quick=quick)})
     _show(rows, job.describe(rows), "", files, as_json)
+
+
+def _keeper(output: Path | None, name: str, **about: object) -> Callable[[str, Rows], list[Path]]:
+    """Return what long work calls after each part, so that nothing is lost: it prints a line and writes all rows."""
+    console = _console(stderr=True)
+
+    def keep(line: str, rows: Rows) -> list[Path]:
+        console.print(line, markup=False, highlight=False)
+        return _write(output, {name: _record(rows, **about)})
+
+    return keep
 
 
 def _show(rows: Rows, table: Any, text: str, files: list[Path], as_json: bool) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["mixture_scatter", "require_matplotlib", "to_bytes", "weights_label"]
+__all__ = ["best_against_seconds", "mixture_scatter", "require_matplotlib", "to_bytes", "weights_label"]
 
 # Okabe and Ito's colours in the order of their contrast, told apart with any colour vision.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
@@ -54,6 +54,47 @@ def mixture_scatter(panels: Mapping[str, ArrayLike], locations: ArrayLike) -> "F
         axis.set_title(f"{title}\n{weights_label(metrics.mixture_weights(points, centres))}", color=INK, fontsize=11)
         outside = int((np.abs(points - middle) > half).any(axis=1).sum())
         axis.set_xlabel(f"{outside} of {len(points)} outside", color=INK, fontsize=10)
+    return figure
+
+
+def best_against_seconds(panels: Mapping[str, tuple[float, Mapping[str, ArrayLike]]]) -> "Figure":
+    """Draw how far the best so far is from the best known, against seconds, for several solvers on several problems.
+
+    Args:
+        panels: by title, the best value known and, by the name of each solver, its history of (seconds, value).
+
+    Example:
+        >>> figure = best_against_seconds({"G1": (11624.0, {"ours": [(0.1, 11000.0), (1.0, 11624.0)]})})
+        >>> len(figure.axes)
+        1
+    """
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    if not panels:
+        raise ValueError("panels must hold at least one problem, got none")
+    figure = Figure(figsize=(4.2 * len(panels), 3.8), layout="constrained")
+    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    names = list(dict.fromkeys(name for _, histories in panels.values() for name in histories))
+    for axis, (title, (known, histories)) in zip(axes, panels.items(), strict=True):
+        for name, history in histories.items():
+            seconds, values = np.asarray(history, np.float64).T
+            gap = 100 * np.abs(known - values) / abs(known)
+            style = {"color": COLOURS[names.index(name) % len(COLOURS)], "linewidth": 1.8}
+            axis.step(
+                np.append(seconds, 1.05 * seconds[-1]), np.append(gap, gap[-1]), where="post", label=name, **style
+            )
+            axis.plot(seconds[-1], gap[-1], "o", markersize=4, color=style["color"])
+        axis.set_title(title, color=INK, fontsize=11)
+        axis.set_xscale("log")
+        axis.set_yscale("symlog", linthresh=0.05)
+        axis.set_ylim(bottom=0)
+        axis.set_xlabel("CPU seconds", color=INK, fontsize=10)
+        axis.tick_params(color=RULE, labelcolor=INK, labelsize=9)
+        axis.spines[:].set_color(RULE)
+    axes[0].set_ylabel("below the best known, %", color=INK, fontsize=10)
+    handles = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles), frameon=False)
     return figure
 
 

@@ -2,56 +2,19 @@
 
 import json
 import math
-from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
+from learned_cases import LINE, MIXTURE, TINY, case_of, draws_as, fresh, with_score
 from scipy import stats
-from scipy.special import logsumexp
 
 from mafla import cli, metrics
-from mafla.bench import learned, learned_methods, peers
+from mafla.bench import learned, peers
 from mafla.bench.learned import Yardstick, cell, make_yardstick, paper_gain, run
-from mafla.bench.learned_methods import METHODS, Case, Outcome, Settings, make_case
-from mafla.bench.learned_targets import Problem, daily_returns, train_and_held_out
-from mafla.learn.training import Schedule
-
-BRIEF = Schedule(steps=20, batch_size=64, check_every=20)
-TINY = Settings(
-    rows=400,
-    chains=100,
-    steps=20,
-    warmup=10,
-    reference_draws=2000,
-    floors=3,
-    density_draws=50,
-    bisections=3,
-    energy=BRIEF,
-    score=BRIEF,
-    acceptance=BRIEF,
-)
-
-
-def normal_modes(name: str, modes: list[list[float]], weights: list[float]) -> Problem:
-    """Stands in for a mixture of stable laws, which would take seconds to compile."""
-    centres, shares = np.asarray(modes), np.asarray(weights)
-
-    def draw(key: Any, count: int) -> Any:
-        random = np.random.default_rng(np.asarray(jax.random.key_data(key)))
-        return centres[random.choice(len(modes), count, p=shares)] + random.normal(size=(count, centres.shape[1]))
-
-    def logdensity(x: Any) -> Any:
-        squares = ((x[..., None, :] - centres) ** 2).sum(-1)
-        return logsumexp(-squares / 2, axis=-1, b=shares) - centres.shape[1] / 2 * math.log(2 * math.pi)
-
-    return Problem(name, centres.shape[1], 1.5, draw, logdensity, centres, shares)
-
-
-MIXTURE = normal_modes("2-D mixture, α=1.95", [[-5.0, 0.0], [5.0, 0.0]], [0.2, 0.8])
-LINE = normal_modes("1-D, α=1.2", [[0.0]], [1.0])
+from mafla.bench.learned_methods import METHODS, Case, Outcome, Settings
+from mafla.bench.learned_targets import daily_returns, train_and_held_out
 
 
 @pytest.fixture
@@ -59,54 +22,6 @@ def few_problems(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learned, "synthetic", lambda: [MIXTURE, LINE])
     monkeypatch.setattr(learned, "daily_returns", lambda: pytest.fail("loaded for nothing"))
     monkeypatch.setattr(jax, "clear_caches", lambda: None)  # other tests use them
-
-
-def case_of(problem: Problem, seed: int = 0, settings: Settings = TINY) -> Case:
-    return make_case(problem, seed, train_and_held_out(problem, seed, settings.rows)[0], settings)
-
-
-def draws_as(draws: Callable[[Case], Any], **parts: Any) -> Callable[[Case], Outcome]:
-    """Stands in for a method: draws without work, the ends of chains where there is a start."""
-    common: dict[str, Any] = {
-        "start": None,
-        "seconds_fit": 1.0,
-        "seconds_sample": 2.0,
-        "logdensity": None,
-        "facts": {},
-    }
-
-    def method(case: Case) -> Outcome:
-        made = draws(case)
-        return Outcome(**({"draws": made, "end": made} | common | parts))
-
-    return method
-
-
-def fresh(case: Case, count: int = 100) -> Any:
-    assert case.problem.draw is not None
-    return np.asarray(case.problem.draw(jax.random.key(99), count), np.float64)
-
-
-class Model:
-    """Stands in for what is learned: a heavy-tailed energy and its score."""
-
-    alpha = 1.5
-
-    def __init__(self, rows: Any = None) -> None:
-        self.rows = rows
-
-    def __call__(self, x: Any) -> Any:
-        return -jnp.log1p(x @ x)
-
-
-class ScoreModel(Model):
-    def __call__(self, x: Any) -> Any:
-        return -2 * x / (1 + x @ x)
-
-
-def with_score(case: Case) -> Case:
-    score: Any = ScoreModel()
-    return case._replace(score=lambda: (score, 1.0))
 
 
 def test_a_cell_measures_the_draws_against_the_reference_and_the_floor() -> None:
@@ -227,85 +142,6 @@ def test_warnings_are_kept_in_the_row() -> None:
     assert cell(case, make_yardstick(case), "noisy", noisy)["warnings"] == ["some proposals were infinite"]
 
 
-def test_the_default_learns_and_samples_in_robust_units(monkeypatch: pytest.MonkeyPatch) -> None:
-    models: list[Model] = []
-
-    def fit(key: Any, rows: Any, **_: Any) -> Model:
-        del key
-        models.append(Model(rows))
-        return models[-1]
-
-    monkeypatch.setattr(learned_methods, "fit_energy", fit)
-    case = case_of(MIXTURE)
-    far = case._replace(rows=1e4 * case.rows + 7e4, start=1e4 * case.start + 7e4)
-    near, moved = METHODS["default"](case), METHODS["default"](far)
-    np.testing.assert_allclose(np.median(models[0].rows, axis=0), 0, atol=1e-12)
-    np.testing.assert_allclose(np.ptp(np.quantile(models[0].rows, [0.16, 0.84], axis=0), axis=0), 2)
-    np.testing.assert_allclose(models[1].rows, models[0].rows, atol=1e-9)
-    np.testing.assert_allclose(moved.draws, 1e4 * near.draws + 7e4, rtol=1e-3, atol=1e3)
-    assert near.logdensity is not None
-    assert moved.logdensity is not None
-    np.testing.assert_allclose(
-        moved.logdensity(far.start), near.logdensity(case.start) - 2 * math.log(1e4), rtol=1e-4, atol=1e-4
-    )
-    assert near.start is not None
-    assert near.end is not None
-    assert near.draws.shape == near.end.shape == case.start.shape
-    assert np.mean(near.end != near.start) > 0.5
-    np.testing.assert_allclose(near.start, case.start, rtol=1e-5, atol=1e-5)
-    assert 0 < near.facts["acceptance_rate"] < 1
-    assert near.facts["step_size"] != pytest.approx(0.1)  # tuned
-
-
-def test_fula_moves_every_chain_and_its_time_is_that_of_the_score_too() -> None:
-    case = with_score(case_of(MIXTURE))
-    found = METHODS["FULA"](case)
-    assert found.start is not None
-    assert np.all(np.any(found.draws != found.start, axis=1))
-    assert found.facts == {"acceptance_rate": 1, "step_size": pytest.approx(0.1)}
-    assert found.seconds_fit == 1
-    assert found.logdensity is None
-    assert np.array_equal(found.draws, found.end)  # type: ignore[arg-type]
-    assert np.array_equal(METHODS["FULA"](case).draws, found.draws)
-
-
-def test_methods_differ_in_what_is_learned(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, str, float]] = []
-
-    def fit(key: Any, score: Any, rows: Any, alpha: float, step_size: float, proposal: str, **rest: Any) -> Any:
-        del key, score, rows, alpha
-        asked.append((rest["form"], proposal, step_size))
-        return lambda new, old: -abs(new - old).sum()
-
-    monkeypatch.setattr(learned_methods, "fit_acceptance", fit)
-    case = with_score(case_of(LINE))
-    monkeypatch.setattr(learned_methods, "mafla", lambda *_: None)
-    monkeypatch.setattr(learned_methods, "run_chains", lambda at, *_: draws_as(fresh)(at))
-    for name in METHODS:
-        if name.startswith("learned"):
-            METHODS[name](case)
-    assert asked == [
-        ("structured", "exact", 0.1),
-        ("antisymmetric", "exact", 0.1),
-        ("sigmoid", "exact", 0.1),
-        ("sigmoid", "proxy", 0.1),
-    ]
-
-
-def test_the_score_is_learned_once_in_a_case(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[Any] = []
-
-    def fit(*_: Any, **rest: Any) -> str:
-        calls.append(rest["alpha"])
-        return "score"
-
-    monkeypatch.setattr(learned_methods, "fit_score", fit)
-    case = case_of(LINE)
-    assert [at.score()[0] for at in (case, case._replace(seconds=1.0))] == ["score"] * 2
-    make_case(Problem("unknown", 1), 0, case.rows, TINY).score()
-    assert calls == [1.5, "auto"]
-
-
 @pytest.mark.usefixtures("few_problems")
 def test_peers_get_the_time_of_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
@@ -328,7 +164,13 @@ def test_every_seed_and_problem_gets_every_method_and_failures_do_not_stop_it(mo
 
     monkeypatch.setattr(learned, "METHODS", {"broken": broken, "iid": draws_as(fresh)})
     lines: list[str] = []
-    rows = run(3, 2, only="1-d", report=lines.append, settings=TINY)
+    sizes: list[int] = []
+
+    def report(line: str, rows: list[dict[str, Any]]) -> None:
+        lines.append(line)
+        sizes.append(len(rows))
+
+    rows = run(3, 2, only="1-d", report=report, settings=TINY)
     name = LINE.name
     found = [(row["problem"], row["seed"], row["method"], row["error"]) for row in rows]
     errors = [f"RuntimeError: no luck with seed {seed}" for seed in (3, 4)]
@@ -336,7 +178,7 @@ def test_every_seed_and_problem_gets_every_method_and_failures_do_not_stop_it(mo
         assert [row[2:] for row in found if row[:2] == (name, seed)] == [("broken", error), ("iid", None)]
     assert lines[0] == f"{name}, seed 3, broken: failed, {errors[0]}"
     assert lines[1].startswith(f"{name}, seed 3, iid: asinh W1 ")
-    assert len(lines) == 4
+    assert sizes == [1, 2, 3, 4]
     only_iid = run(3, 1, only="1-D", settings=TINY._replace(methods=("iid",)))
     assert [row["method"] for row in only_iid] == ["iid"]
     assert [row["method"] for row in run(3, 1, only="1-D", methods="II", settings=TINY)] == ["iid"]
@@ -424,12 +266,15 @@ def test_the_command_prints_cells_to_stderr_and_writes_the_rows(
     tmp_path: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Any] = []
+    kept: list[list[str]] = []  # what was in the folder before the work was done
 
     def work(*arguments: Any) -> list[dict[str, Any]]:
         *others, report = arguments
         asked.append(tuple(others))
-        report("P, seed 7, default: done [in brackets]")
-        return [{"problem": "P", "seed": 7, "method": "default", "error": None, "asinh_w1_ratio": 1.0}]
+        row = {"problem": "P", "seed": 7, "method": "default", "error": None, "asinh_w1_ratio": 1.0}
+        report("P, seed 7, default: done [in brackets]", [row])
+        kept.append(sorted(path.name for path in tmp_path.iterdir()))
+        return [row]
 
     monkeypatch.setattr(learned, "run", work)
     options = ["--seed", "7", "--seeds", "2", "--only", "1-D", "--methods", "FULA|flow", "--output", str(tmp_path)]
@@ -437,6 +282,7 @@ def test_the_command_prints_cells_to_stderr_and_writes_the_rows(
     out, err = capsys.readouterr()
     assert "P, seed 7, default: done [in brackets]" in err
     assert "1.00✓" in out
+    assert kept == [["learned.json"]]
     assert out.splitlines()[-1] == str(tmp_path / "learned.json")
     saved = json.loads((tmp_path / "learned.json").read_text(encoding="utf-8"))
     assert (saved["seed"], saved["seeds"], saved["only"], saved["quick"]) == (7, 2, "1-D", False)

@@ -15,8 +15,9 @@ from mafla.learn.training import Schedule
 
 KEY = jax.random.key(0)
 CENTER, SPREAD = np.array([1.0, -1.0]), 2.0
-LOSSES: list[Loss] = ["sliced", "exact", "denoising", "fractional"]
 QUICK = Schedule(steps=20, batch_size=64, check_every=10)
+CHEAP: list[Loss] = ["sliced", "denoising"]
+DEAR: list[Loss] = ["exact", "fractional"]  # a Jacobian at each point, or stable noise
 
 
 def normal_rows(seed: int, count: int) -> np.ndarray:
@@ -38,8 +39,18 @@ def values(score: Score, points: Any) -> np.ndarray:
     return np.asarray(jax.jit(jax.vmap(score))(jnp.asarray(points, jnp.float32)), np.float64)
 
 
-@pytest.mark.parametrize(("loss", "blur"), [("sliced", 0), ("exact", 0), ("denoising", 1), ("fractional", 2)])
+@pytest.mark.parametrize(("loss", "blur"), [("sliced", 0), ("denoising", 1)])
 def test_the_score_of_normal_rows_is_linear(loss: Loss, blur: int) -> None:
+    check_linear(loss, blur)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("loss", "blur"), [("exact", 0), ("fractional", 2)])
+def test_the_score_of_normal_rows_is_linear_by_the_dear_losses_too(loss: Loss, blur: int) -> None:
+    check_linear(loss, blur)
+
+
+def check_linear(loss: Loss, blur: int) -> None:
     """Noise of scale σ adds σ² to the variance, and 2σ² where it is stable noise at α=2."""
     points = normal_rows(1, 1000)
     points = points[np.linalg.norm(points - CENTER, axis=1) < 2 * SPREAD]
@@ -49,7 +60,7 @@ def test_the_score_of_normal_rows_is_linear(loss: Loss, blur: int) -> None:
     assert np.mean(error) * SPREAD < 0.25  # of a score whose mean length is 1.2 in these units
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", [*CHEAP, *(pytest.param(loss, marks=pytest.mark.slow) for loss in DEAR)])
 def test_far_out_the_score_points_inwards_and_is_finite(loss: Loss) -> None:
     far = CENTER + np.array([[1e3, 0.0], [0.0, -1e6], [-1e9, 1e9]])
     found = values(normal_score(loss), far)
@@ -62,6 +73,12 @@ def test_the_noise_level_is_told_in_the_units_of_the_rows() -> None:
     level = normal_score("denoising").noise_level
     assert level is not None
     np.testing.assert_allclose(level, SPREAD * 4500 ** (-1 / 6), rtol=0.1)  # Silverman's rule in the plane
+
+
+@pytest.mark.slow
+def test_stable_noise_is_as_wide_as_normal_noise_and_alike_in_all_columns() -> None:
+    level = normal_score("denoising").noise_level
+    assert level is not None
     stable_level = normal_score("fractional").noise_level
     assert stable_level is not None
     assert stable_level[0] == stable_level[1] == pytest.approx(np.mean(level) / math.sqrt(2), rel=0.05)
@@ -84,6 +101,7 @@ def stable_error(dim: int, alpha: float) -> np.ndarray:
     return np.linalg.norm(values(found, points) - truth, axis=1) / (1 + np.linalg.norm(truth, axis=1))
 
 
+@pytest.mark.slow
 def test_the_fractional_score_of_stable_rows_is_that_of_the_blurred_law() -> None:
     """In closed form: scales add up as α-th powers. The draws reach far into the tail."""
     error = stable_error(1, 1.5)
@@ -98,6 +116,7 @@ def test_the_fractional_score_in_the_plane_is_that_of_the_blurred_law() -> None:
     assert np.max(error) < 0.3
 
 
+@pytest.mark.slow
 def test_the_fractional_score_is_of_order_alpha_less_one_in_the_unit_of_length() -> None:
     points, unit = np.array([[-30.0], [-1.0], [0.3], [4.0]]), 1024.0  # a power of two, so that nothing else changes
     one, other = stable_score(1, 1.5, 1.0), stable_score(1, 1.5, unit)

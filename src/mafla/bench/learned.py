@@ -77,7 +77,7 @@ def run(
     quick: bool = False,
     only: str = "",
     methods: str = "",
-    report: Callable[[str], object] = lambda _: None,
+    report: Callable[[str, list[Row]], object] = lambda _line, _rows: None,
     settings: Settings | None = None,
 ) -> list[Row]:
     """Measure every method on every problem.
@@ -88,7 +88,7 @@ def run(
         quick: one seed, and of the learned acceptance functions the structured one only, trained for less long.
         only: a part of the names of the problems to run.
         methods: parts of the names of the methods to compare, separated by ``|``; all by default.
-        report: called with a line about each finished cell.
+        report: called after each cell, with a line about it and all rows so far.
         settings: other sizes.
 
     Example:
@@ -105,8 +105,8 @@ def run(
     for problem in _chosen(only):
         for each in range(first, first + count):
             for row in _cells(problem, each, sizes):
-                report(_line(row))
                 rows.append(row)
+                report(_line(row), rows)
         jax.clear_caches()  # hundreds of compiled trainings, none of which is used again
     return rows
 

@@ -36,7 +36,7 @@ def load(path: str | Path) -> Score | Energy | Acceptance:
         >>> from mafla.learn.energy import fit_energy
         >>> from mafla.learn.training import Schedule
         >>> rows = np.random.default_rng(0).standard_t(2, size=(100, 1))
-        >>> energy = fit_energy(jax.random.key(0), rows, schedule=Schedule(steps=10), progress=False)
+        >>> energy = fit_energy(jax.random.key(0), rows, alpha=1.5, schedule=Schedule(steps=10), progress=False)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     energy.save(f"{folder}/energy.mafla")
         ...     again = load(f"{folder}/energy.mafla")

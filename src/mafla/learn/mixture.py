@@ -6,7 +6,6 @@ serves any number of them: a component without weight stays without.
 """
 
 import math
-from functools import partial
 
 import equinox as eqx
 import jax
@@ -140,10 +139,10 @@ def _spread(members: np.ndarray) -> np.ndarray:
     return np.maximum(np.median(np.abs(members - np.median(members, axis=0)), axis=0), 0.05)
 
 
-@partial(jax.jit, static_argnums=2)
+@jax.jit
 def _maximise(mixture: StudentMixture, rows: Float[Array, "rows dim"], steps: int) -> StudentMixture:
     """Run so many steps of expectation-maximisation."""
-    return jax.lax.scan(lambda found, _: (_step(found, rows), None), mixture, length=steps)[0]
+    return jax.lax.fori_loop(0, steps, lambda _, found: _step(found, rows), mixture)
 
 
 def _step(mixture: StudentMixture, rows: Float[Array, "rows dim"]) -> StudentMixture:

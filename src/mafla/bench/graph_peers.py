@@ -1,0 +1,197 @@
+"""What others would use for cuts and covers, each with the same CPU seconds on one core.
+
+A peer is a function of a graph, the seconds and a seed. It returns its best value until then; what it finishes later
+does not count. Where a peer has settings, they are chosen in its favour: annealing runs as long as a tenth of the time
+allows, and as often as there is time for.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mafla.graphs.compiled import compiled
+from mafla.graphs.graph import Graph
+
+__all__ = ["COVER_PEERS", "CUT_PEERS", "Found"]
+
+ANNEALING_SHARE = 0.1  # of the time, for each run of simulated annealing
+
+
+class Found(NamedTuple):
+    """The best value, the CPU seconds that were used, and the values over the CPU seconds at which they were found."""
+
+    value: float
+    seconds: float
+    history: list[tuple[float, float]]
+
+
+class _Clock:
+    """CPU seconds of this process, and the best value until they are over."""
+
+    def __init__(self, seconds: float, sign: int) -> None:
+        self.limit, self.sign, self.began = seconds, sign, time.process_time()
+        self.history: list[tuple[float, float]] = []
+
+    @property
+    def seconds(self) -> float:
+        return time.process_time() - self.began
+
+    def offer(self, value: float) -> None:
+        now = self.seconds
+        is_better = not self.history or self.sign * value > self.sign * self.history[-1][1]
+        if is_better and (now <= self.limit or not self.history):
+            self.history.append((now, float(value)))
+
+    def found(self) -> Found:
+        return Found(self.history[-1][1], self.seconds, self.history)
+
+
+def annealing(graph: Graph, seconds: float, seed: int) -> Found:
+    """Run the simulated annealing of dwave-samplers, which is compiled C++."""
+    from dwave.samplers import SimulatedAnnealingSampler
+
+    sampler, clock, couplings = SimulatedAnnealingSampler(), _Clock(seconds, 1), _couplings(graph)
+    sweeps, number = 100, 0
+    while clock.seconds < seconds:
+        before = clock.seconds
+        answer = sampler.sample_ising({}, couplings, num_reads=1, num_sweeps=sweeps, seed=1000 * seed + number)
+        clock.offer(_cut(graph, answer))
+        if number == 0:  # how long a sweep takes is known now
+            sweeps = max(100, int(sweeps * ANNEALING_SHARE * seconds / max(clock.seconds - before, 1e-3)))
+        number += 1
+    return clock.found()
+
+
+def tabu(graph: Graph, seconds: float, seed: int) -> Found:
+    """Run the tabu search of dwave-samplers, which is compiled C++ and keeps its own time."""
+    from dwave.samplers import TabuSampler
+
+    clock = _Clock(seconds, 1)
+    milliseconds = max(10, int(1000 * 0.95 * seconds))
+    answer = TabuSampler().sample_ising({}, _couplings(graph), num_reads=1, timeout=milliseconds, seed=seed)
+    clock.offer(_cut(graph, answer))
+    return clock.found()
+
+
+def low_rank(graph: Graph, seconds: float, seed: int) -> Found:
+    """Solve the semidefinite relaxation by coordinates of low rank, round at random and move single vertices."""
+    rng, clock = np.random.default_rng(seed), _Clock(seconds, 1)
+    offsets, targets, weights = graph.adjacency
+    rank = int(np.ceil(np.sqrt(2 * graph.num_vertices))) + 1
+    vectors = rng.normal(size=(graph.num_vertices, rank))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    while clock.seconds < 0.5 * seconds:
+        if _mix(offsets, targets, weights, vectors) < 1e-4 * graph.num_vertices:
+            break
+    while not clock.history or clock.seconds < seconds:
+        signs = np.where(vectors @ rng.normal(size=rank) >= 0, 1, -1).astype(np.int8)
+        _flip(offsets, targets, weights, signs)
+        clock.offer(graph.cut_value(signs))
+    return clock.found()
+
+
+def one_exchange(graph: Graph, seconds: float, seed: int) -> Found:
+    """Run NetworkX's greedy exchange from random starts as long as there is time, once at least."""
+    from networkx.algorithms.approximation import one_exchange as exchange
+
+    theirs, clock, number = _networkx(graph), _Clock(seconds, 1), 0
+    while number == 0 or clock.seconds < seconds:
+        start = np.flatnonzero(np.random.default_rng([seed, number]).random(graph.num_vertices) < 0.5)
+        clock.offer(exchange(theirs, set(start.tolist()), weight="weight", seed=seed)[0])
+        number += 1
+    return clock.found()
+
+
+def two_approximation(graph: Graph, seconds: float, seed: int) -> Found:
+    """Return NetworkX's cover, at most twice as large as the smallest."""
+    from networkx.algorithms.approximation import min_weighted_vertex_cover
+
+    del seed
+    clock = _Clock(seconds, -1)
+    clock.offer(len(min_weighted_vertex_cover(_networkx(graph))))
+    return clock.found()
+
+
+def mixed_integer(graph: Graph, seconds: float, seed: int) -> Found:
+    """Let HiGHS, through SciPy, solve the integer programme, which may prove the optimum."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import csr_array
+
+    del seed
+    clock, count = _Clock(seconds, -1), graph.num_edges
+    rows = csr_array((np.ones(2 * count), (np.repeat(np.arange(count), 2), graph.edges.ravel())))
+    rows.resize((count, graph.num_vertices))
+    answer = milp(
+        np.ones(graph.num_vertices),
+        integrality=np.ones(graph.num_vertices),
+        bounds=Bounds(0, 1),
+        constraints=LinearConstraint(rows, 1, np.inf),
+        options={"time_limit": seconds},
+    )
+    clock.offer(graph.num_vertices if answer.x is None else float(np.round(answer.x).sum()))
+    return clock.found()
+
+
+CUT_PEERS: dict[str, Callable[[Graph, float, int], Found]] = {
+    "dwave annealing": annealing,
+    "dwave tabu": tabu,
+    "low rank + 1-flip": low_rank,
+    "networkx": one_exchange,
+}
+COVER_PEERS: dict[str, Callable[[Graph, float, int], Found]] = {
+    "HiGHS": mixed_integer,
+    "networkx": two_approximation,
+}
+
+
+def _couplings(graph: Graph) -> dict[tuple[int, int], float]:
+    return {(int(u), int(v)): float(w) for (u, v), w in zip(graph.edges, graph.weights, strict=True)}
+
+
+def _cut(graph: Graph, answer: Any) -> float:
+    sides = np.ones(graph.num_vertices, np.int8)  # a vertex without edges is not among theirs
+    sides[np.array(list(answer.variables), int)] = answer.record.sample[0]
+    return graph.cut_value(sides)
+
+
+def _networkx(graph: Graph) -> Any:
+    import networkx as nx
+
+    made = nx.Graph()
+    made.add_nodes_from(range(graph.num_vertices))
+    made.add_weighted_edges_from((int(u), int(v), w) for (u, v), w in zip(graph.edges, graph.weights, strict=True))
+    return made
+
+
+@compiled
+def _mix(offsets: np.ndarray, targets: np.ndarray, weights: np.ndarray, vectors: np.ndarray) -> float:
+    """Turn each vector against the sum of its neighbours, once round; return how far they moved in all."""
+    moved = 0.0
+    pull = np.empty(vectors.shape[1])
+    for v in range(len(offsets) - 1):
+        pull[:] = 0.0
+        for k in range(offsets[v], offsets[v + 1]):
+            pull -= weights[k] * vectors[targets[k]]
+        length = np.sqrt((pull * pull).sum())
+        if length > 0:
+            pull /= length
+            moved += np.sqrt(((pull - vectors[v]) ** 2).sum())
+            vectors[v] = pull
+    return moved
+
+
+@compiled
+def _flip(offsets: np.ndarray, targets: np.ndarray, weights: np.ndarray, signs: np.ndarray) -> None:
+    """Move single vertices to the other side as long as that gains, round by round."""
+    is_done = False
+    while not is_done:
+        is_done = True
+        for v in range(len(offsets) - 1):
+            gain = 0.0
+            for k in range(offsets[v], offsets[v + 1]):
+                gain += weights[k] * signs[v] * signs[targets[k]]
+            if gain > 1e-9:
+                signs[v] = -signs[v]
+                is_done = False

@@ -1,0 +1,173 @@
+"""Our solvers for cuts and covers against others: the same graphs, equal CPU seconds, one core each."""
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mafla import _check
+from mafla.bench.graph_instances import Instance, instances
+from mafla.bench.graph_peers import COVER_PEERS, CUT_PEERS, Found
+from mafla.graphs.families import family
+from mafla.graphs.graph import Graph
+from mafla.graphs.maxcut import maxcut
+from mafla.graphs.vertex_cover import vertex_cover
+
+__all__ = ["describe", "picture", "run", "summary"]
+
+OURS = "mafla"
+QUICK = ("BA, N=1024, seed 0", "gnp 0.2, N=256, seed 0", "G1", "G14", "G32", "gnm 2.5, N=256, seed 0", "frb30-15-1.txt")
+QUICK_SHARE = 0.25  # of the seconds
+PICTURED = ("G14", "G32", "G55")
+
+Row = dict[str, Any]
+
+
+def run(
+    seed: int = 0,
+    seeds: int = 5,
+    quick: bool = False,
+    only: str = "",
+    solvers: str = "",
+    report: Callable[[str, list[Row]], object] = lambda _line, _rows: None,
+) -> list[Row]:
+    """Let every solver have every graph; a row is a graph, a solver and a seed.
+
+    Args:
+        seed: the first.
+        seeds: how many; one if quick. Random graphs up to 512 vertices, which all solve, get one.
+        quick: a few graphs, and a quarter of the time.
+        only: a part of the names of graphs or problems to run.
+        solvers: parts of the names of the solvers to compare, separated by ``|``; all by default.
+        report: called after each graph, with a line about it and all rows so far.
+
+    Example:
+        >>> run(only="G99")
+        Traceback (most recent call last):
+        ...
+        ValueError: only must be a part of the name of a graph or a problem, such as G14 or vertex cover, got 'G99'
+    """
+    first, count = _check.whole("seed", seed, 0), 1 if quick else _check.whole("seeds", seeds, 1)
+    chosen = [each for each in instances() if only.lower() in f"{each.problem}: {each.name}".lower()]
+    if not chosen:
+        raise ValueError(
+            f"only must be a part of the name of a graph or a problem, such as G14 or vertex cover, got {only!r}"
+        )
+    if quick:
+        chosen = [each._replace(seconds=QUICK_SHARE * each.seconds) for each in chosen if each.name in QUICK]
+    known = list(dict.fromkeys((OURS, *CUT_PEERS, *COVER_PEERS)))
+    names = [name for name in known if any(part in name for part in solvers.split("|"))]
+    if not names:
+        raise ValueError(f"solvers must be parts of the names {', '.join(known)}, got {solvers!r}")
+    _warm_up()
+    rows: list[Row] = []
+    for instance in chosen:
+        rows.extend(_cells(instance, range(first, first + count), names))
+        report(_line(instance, rows), rows)
+    return rows
+
+
+def describe(rows: list[Row]) -> Any:
+    """Return a table: for each graph the goal, and the median and the best of each solver over the seeds.
+
+    Example:
+        >>> row = {"problem": "maxcut", "graph": "G1", "solver": "mafla", "value": 11624.0, "known": 11624.0}
+        >>> describe([row | {"goal": 11624.0, "share": 0.8, "limit": 20.0, "seed": 0}]).row_count
+        1
+    """
+    from rich import box
+    from rich.table import Table
+
+    solvers = list(dict.fromkeys(row["solver"] for row in rows))
+    caption = "median over the seeds (best, where it differs); ✓ and ✗: ours against the goal; equal CPU seconds"
+    grid = Table(title="Cuts and covers", caption=caption, box=box.SIMPLE_HEAD, padding=(0, 1))
+    for heading in ("graph", "s", "best known", "goal", *solvers):
+        grid.add_column(heading, justify="left" if heading == "graph" else "right", no_wrap=True)
+    for own in _by_graph(rows):
+        shown = own[0]
+        cells = [_shown([row for row in own if row["solver"] == solver], solver) for solver in solvers]
+        known, goal = f"{shown['known']:g}", f"{shown['goal']:g}"
+        grid.add_row(f"{shown['problem']}: {shown['graph']}", f"{shown['limit']:g}", known, goal, *cells)
+    return grid
+
+
+def summary(rows: list[Row]) -> str:
+    """Return in words how many goals were reached, and which were not; see `describe`."""
+    graphs = list(_by_graph(rows))
+    ours = [[row for row in own if row["solver"] == OURS] for own in graphs]
+    missed = [own[0]["graph"] for own in ours if own and not _is_reached(own)]
+    text = f"Goals reached on {len(graphs) - len(missed)} of {len(graphs)} graphs."
+    return text + (f" Missed: {'; '.join(missed)}." if missed else "")
+
+
+def picture(rows: list[Row]) -> Any:
+    """Return a figure: the best cut so far against CPU seconds, ours and others, for graphs that are hard."""
+    from mafla.plots import best_against_seconds
+
+    shown = [name for name in PICTURED if any(row["graph"] == name for row in rows)]
+    shown = shown or list(dict.fromkeys(row["graph"] for row in rows if row["problem"] == "maxcut"))[:3]
+    panels = {}
+    for name in shown:
+        own = [row for row in rows if row["graph"] == name and row["history"]]
+        panels[name] = (own[0]["known"], {row["solver"]: row["history"] for row in own[::-1]})
+    return best_against_seconds(panels)
+
+
+def _warm_up() -> None:
+    """Compile everything on a small graph, so that no one's time is spent on that."""
+    graph = family("gnm 2.5", 30, 0)
+    for solve in (maxcut, vertex_cover):
+        solve(graph, time_limit=0.2, seed=0)
+    for peer in (*CUT_PEERS.values(), *COVER_PEERS.values()):
+        peer(graph, 0.05, 0)
+
+
+def _ours(problem: str, graph: Graph, seconds: float, seed: int) -> Found:
+    began = time.process_time()
+    solve = maxcut if problem == "maxcut" else vertex_cover
+    found = solve(graph, time_limit=seconds, seed=seed)
+    return Found(found.value, time.process_time() - began, [(float(at), float(value)) for at, value in found.history])
+
+
+def _cells(instance: Instance, seeds: range, names: list[str]) -> Iterator[Row]:
+    graph = instance.load()
+    peers = CUT_PEERS if instance.problem == "maxcut" else COVER_PEERS
+    common = {"problem": instance.problem, "graph": instance.name, "limit": instance.seconds}
+    common |= {"known": instance.known, "goal": instance.goal, "share": instance.share}
+    easy = graph.num_vertices <= 512 and instance.name not in ("C125.9.clq", "vc-exact_031.gr", "frb30-15-1.txt")
+    for seed in seeds[:1] if easy else seeds:
+        solvers = {OURS: partial(_ours, instance.problem)} | peers
+        for name in (name for name in names if name in solvers):
+            found = solvers[name](graph, instance.seconds, seed)
+            made = {"solver": name, "seed": seed, "value": found.value, "seconds": found.seconds}
+            yield {**common, **made, "history": [list(pair) for pair in found.history]}
+
+
+def _by_graph(rows: list[Row]) -> Iterator[list[Row]]:
+    for key in dict.fromkeys((row["problem"], row["graph"]) for row in rows):
+        yield [row for row in rows if (row["problem"], row["graph"]) == key]
+
+
+def _is_reached(own: list[Row]) -> bool:
+    sign = 1 if own[0]["problem"] == "maxcut" else -1
+    reached = np.mean([sign * row["value"] >= sign * row["goal"] - 1e-9 for row in own])
+    return bool(reached > 0 and reached >= own[0]["share"])
+
+
+def _shown(own: list[Row], solver: str) -> str:
+    if not own:
+        return ""
+    values = [row["value"] for row in own]
+    best = max(values) if own[0]["problem"] == "maxcut" else min(values)
+    middle = float(np.median(values))
+    text = f"{middle:g}" if middle == best else f"{middle:g} ({best:g})"
+    return text + (("✓" if _is_reached(own) else "✗") if solver == OURS else "")
+
+
+def _line(instance: Instance, rows: list[Row]) -> str:
+    own = [row for row in rows if (row["problem"], row["graph"]) == (instance.problem, instance.name)]
+    solvers = dict.fromkeys(row["solver"] for row in own)
+    parts = [f"{name} {_shown([row for row in own if row['solver'] == name], name)}" for name in solvers]
+    return f"{instance.problem}: {instance.name}: {', '.join(parts)} (best known {instance.known:g})"

@@ -1,0 +1,1 @@
+"""Graph problems: reading graphs, large cuts and small vertex covers."""
