@@ -74,7 +74,22 @@ def test_conventions_of_scikit_learn_are_kept(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::mafla.estimator.FewRowsWarning")
 def test_conventions_of_scikit_learn_are_kept_with_training() -> None:
-    check_estimator(HeavyTailSampler(schedule=Schedule(steps=20, check_every=20), steps=5), on_skip=None)
+    check_estimator(HeavyTailSampler(), on_skip=None)
+
+
+@pytest.mark.filterwarnings("ignore::mafla.estimator.FewRowsWarning")
+def test_few_rows_get_the_base_law_alone_unless_a_schedule_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    plans: list[Schedule] = []
+
+    def watched(key: Any, data: Any, *, schedule: Schedule, **others: Any) -> energy.Energy:
+        plans.append(schedule)
+        return known_energy(key, data, schedule=schedule, **others)
+
+    monkeypatch.setattr(energy, "fit_energy", watched)
+    given = Schedule(steps=7)
+    for sampler, count in ((HeavyTailSampler(), 49), (HeavyTailSampler(), 50), (HeavyTailSampler(schedule=given), 20)):
+        sampler.set_params(step_size=0.1).fit(ROWS[:count])
+    assert plans == [Schedule(steps=1, check_every=1), energy.DEFAULT, given]
 
 
 def test_parameters_are_kept_as_they_are_given() -> None:

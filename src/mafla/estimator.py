@@ -34,6 +34,7 @@ __all__ = ["FewRowsWarning", "HeavyTailSampler"]
 
 METHODS = ("energy", "mafla")
 ENOUGH_ROWS = 50
+FEW = Schedule(steps=1, check_every=1)  # with fewer rows the base law is all that can be learned
 MOST_STARTS = 20_000
 CHAINS = (64, 4096)  # at once: powers of two between these, so that few programs are compiled
 STATES = 10  # that a chain offers; draws are chosen from the later half of them
@@ -201,8 +202,9 @@ class HeavyTailSampler(DensityMixin, BaseEstimator):  # type: ignore[misc]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", table.DuplicateRowsWarning)  # which has been given, of X
             if self.method == "energy":
+                plan = schedule or (energy.DEFAULT if len(rows) >= ENOUGH_ROWS else FEW)
                 self.energy_ = energy.fit_energy(
-                    key_first, rows, schedule=schedule or energy.DEFAULT, alpha=self.alpha, progress=progress, least=2
+                    key_first, rows, schedule=plan, alpha=self.alpha, progress=progress, least=2
                 )
                 self.alpha_ = self.energy_.alpha
                 return
