@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from small_covers import is_cover, links_of, many_links, random_links, smallest_cover
 
-from mafla.graphs.cover_dynamics import Particle, _shortfall, _stable, energy, move, scatter
+from mafla.graphs.cover_dynamics import Particle, _shortfall, energy, move, scatter
 from mafla.graphs.cover_links import Links, link
 
 
@@ -74,16 +74,6 @@ def test_division_into_calls_makes_no_difference() -> None:
             move(links, particle, temperatures, rng, 2.0, 1.2, 4.0)
         ends.append(particle.x.tolist())
     assert ends[0] == ends[1]
-
-
-@pytest.mark.parametrize("alpha", [2.0, 1.8, 1.2])
-def test_the_noise_is_stable(alpha: float) -> None:
-    """Each of six cosines has an error of at most 1/sqrt(2 n): six deviations pass with probability 1 - 1e-8."""
-    rng = np.random.default_rng(5)
-    draws = np.array([_stable(alpha, rng) for _ in range(20_000)])
-    for t in (0.2, 0.7, 1.5):
-        assert abs(np.cos(t * draws).mean() - math.exp(-(t**alpha))) < 6 / math.sqrt(2 * len(draws))
-        assert abs(np.sin(t * draws).mean()) < 6 / math.sqrt(2 * len(draws))
 
 
 @pytest.mark.parametrize("alpha", [2.0, 1.5])

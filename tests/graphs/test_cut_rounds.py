@@ -97,7 +97,7 @@ def test_annealing_cools_within_the_time_that_is_left(monkeypatch: pytest.Monkey
             if not watch.go_on(search.mean, part.temperature, part.ends_round):
                 break
     assert (np.diff(temperatures) < 0).all()
-    assert temperatures[-1] == pytest.approx(COLD * search.field_size, rel=0.1)
+    assert temperatures[-1] == pytest.approx(COLD, rel=0.1)
     assert watch.seconds < 10.2
 
 

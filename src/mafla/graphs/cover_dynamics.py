@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from mafla.graphs.compiled import compiled
 from mafla.graphs.cover_links import Links
+from mafla.graphs.stable_noise import symmetric_stable
 
 __all__ = ["Particle", "energy", "move", "scatter"]
 
@@ -108,22 +109,9 @@ def _move(
             before = x[vertex]
             after = before - drift * (1.0 - penalty * missing[vertex])
             if scale > 0:
-                after += scale * _stable(alpha, rng)
+                after += scale * symmetric_stable(alpha, rng)
             after = min(1.0, max(0.0, after))
             if after != before:
                 x[vertex] = after
                 for place in range(offsets[vertex], offsets[vertex + 1]):
                     missing[targets[place]] += before - after
-
-
-@compiled
-def _stable(alpha: float, rng: np.random.Generator) -> float:
-    """Draw from the law with characteristic function exp(-|t|^alpha), by the formula of Chambers, Mallows and Stuck."""
-    if alpha == 2.0:
-        return math.sqrt(2.0) * rng.standard_normal()
-    angle, waiting = math.pi * (rng.random() - 0.5), rng.standard_exponential()
-    return (
-        math.sin(alpha * angle)
-        * math.cos(angle) ** (-1.0 / alpha)
-        * (math.cos((1.0 - alpha) * angle) / waiting) ** ((1.0 - alpha) / alpha)
-    )

@@ -94,7 +94,7 @@ def _largest_eigenvalue(matrix: sparse.csr_array) -> float:
         return float(np.linalg.eigvalsh(matrix.toarray())[-1])
     start = np.random.default_rng(0).standard_normal(n)
     try:
-        values, vectors = linalg.eigsh(matrix, k=1, which="LA", v0=start, tol=1e-4, maxiter=300)
+        values, vectors = linalg.eigsh(matrix, k=1, which="LA", v0=start, tol=1e-4, maxiter=30)
     except linalg.ArpackNoConvergence:
         return 1.0
     residual = np.linalg.norm(matrix @ vectors[:, 0] - values[0] * vectors[:, 0])

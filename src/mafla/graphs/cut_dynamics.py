@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from mafla.graphs.compiled import compiled
 from mafla.graphs.graph import Adjacency, Graph
+from mafla.graphs.stable_noise import positive_stable, symmetric_stable
 
 __all__ = ["fields", "inverse_norms", "langevin", "to_signs"]
 
@@ -89,36 +90,16 @@ def langevin(
         spread = (step * temperature) ** (1.0 / alpha)
         gaussian = alpha == 2.0 or isotropic
         if gaussian:
-            spread *= np.sqrt(2.0 * _positive_stable(alpha / 2.0, rng))
+            spread *= np.sqrt(2.0 * positive_stable(alpha / 2.0, rng))
         reach = 6.0 * spread if gaussian else np.inf  # one Gaussian draw in a billion is longer
         for vertex in range(len(position)):
             old = position[vertex]
             new = old - step * scales[vertex] * field[vertex]
             if abs(old) == 1.0 and new * old >= 1.0 + reach:
                 continue
-            new += spread * (rng.standard_normal() if gaussian else _symmetric_stable(alpha, rng))
+            new += spread * (rng.standard_normal() if gaussian else symmetric_stable(alpha, rng))
             new = min(1.0, max(-1.0, new))
             if new != old:
                 position[vertex] = new
                 for k in range(offsets[vertex], offsets[vertex + 1]):
                     field[targets[k]] += weights[k] * (new - old)
-
-
-@compiled
-def _positive_stable(index: float, rng: np.random.Generator) -> float:
-    """Draw from the law on the positive numbers with Laplace transform exp(-s^index), by Kanter's formula."""
-    if index == 1.0:
-        return 1.0
-    angle = np.pi * (1.0 - rng.random())
-    power = (1.0 - index) / index
-    ratio = np.sin(index * angle) / np.sin(angle) ** (1.0 / index)
-    return ratio * (np.sin((1.0 - index) * angle) / rng.standard_exponential()) ** power
-
-
-@compiled
-def _symmetric_stable(alpha: float, rng: np.random.Generator) -> float:
-    """Draw from the law with characteristic function exp(-|t|^alpha), by the formula of Chambers, Mallows and Stuck."""
-    angle = np.pi * (rng.random() - 0.5)
-    power = (1.0 - alpha) / alpha
-    ratio = np.sin(alpha * angle) / np.cos(angle) ** (1.0 / alpha)
-    return ratio * (np.cos((1.0 - alpha) * angle) / rng.standard_exponential()) ** power

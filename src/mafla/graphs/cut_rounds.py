@@ -26,10 +26,10 @@ __all__ = ["CutPlan", "CutSearch", "Slice"]
 Signs = NDArray[np.int8]
 Floats = NDArray[np.float64]
 
-# Temperatures of annealing, in units of the typical field at a vertex: for a random cut, for one from the dynamics, for
-# one from a merge, and at the end.
+# Temperatures of annealing, where the weights at each vertex are scaled to norm one: for a random cut, for one from the
+# dynamics, for one from a merge, and at the end.
 HOT, FALLEN, WARM, COLD = 0.4, 0.3, 0.2, 0.05
-# The same for the dynamics, where all fields are of size one and the end is at 0; and its step.
+# The same for the dynamics, in a new place and from a merged cut; the end is at 0. And its step.
 DYNAMICS_HOT, DYNAMICS_WARM, STEP = 1.3, 0.3, 4.0
 SLICE_WORK = 2_000_000  # vertices and edges looked at in a slice, which makes it some hundredths of a second
 
@@ -98,8 +98,6 @@ class CutSearch:
     def __init__(self, graph: Graph, watch: Watch, plan: CutPlan, rng: np.random.Generator) -> None:
         self.graph, self.watch, self.plan, self.rng = graph, watch, plan, rng
         self.adjacency, self.scales = graph.adjacency, inverse_norms(graph)
-        lengths = 1 / self.scales[self.scales > 0]
-        self.field_size = float(lengths.max() * np.sqrt(np.mean((lengths / lengths.max()) ** 2)))
         self.per_slice = max(1, SLICE_WORK // (graph.num_vertices + 2 * graph.num_edges))
         self.kept: list[_Cut] = []
         self.signs, self.value = self._random_signs(), -math.inf
@@ -163,9 +161,9 @@ class CutSearch:
 
     def _improve(self, temperature: float) -> Iterator[Slice]:
         """Anneal the cut, bring it to a local optimum, and search on from there."""
-        gains, unit = flip_gains(self.adjacency, self.signs), self.field_size
-        for slice_ in self._cooling(self.plan.sweeps, temperature * unit, COLD * unit, self.watch.seconds_left):
-            anneal(self.adjacency, self.signs, gains, slice_, self.rng)
+        gains = flip_gains(self.adjacency, self.signs)
+        for slice_ in self._cooling(self.plan.sweeps, temperature, COLD, self.watch.seconds_left):
+            anneal(self.adjacency, self.scales, self.signs, gains, slice_, self.rng)
             yield Slice(slice_[-1])
         yield from self._settle()
         moves_left, n = self.plan.moves, self.graph.num_vertices

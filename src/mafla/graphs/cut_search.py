@@ -80,21 +80,25 @@ def descend(adjacency: Adjacency, signs: Signs, gains: Floats, passes: int) -> b
 
 
 @compiled
-def anneal(adjacency: Adjacency, signs: Signs, gains: Floats, temperatures: Floats, rng: np.random.Generator) -> None:
+def anneal(
+    adjacency: Adjacency, scales: Floats, signs: Signs, gains: Floats, temperatures: Floats, rng: np.random.Generator
+) -> None:
     """Sweep over the vertices once at each temperature, flipping by Metropolis' rule, in place.
 
     Args:
         adjacency: of the graph.
+        scales: what gains are multiplied by before they are compared with the temperature, for each vertex. Ones give
+            Gibbs' law at a temperature; one over the size of its weights gives each vertex the heat that it can use.
         signs: the cut, changed in place.
         gains: of its flips, changed in place.
-        temperatures: positive, in the unit of the weights.
+        temperatures: positive.
         rng: source of randomness.
     """
     for temperature in temperatures:
-        hopeless = -16.0 * temperature  # one in ten million would pass; most vertices of a cold cut end here
         for vertex in range(len(signs)):
-            gain = gains[vertex]
-            if gain > hopeless and (gain >= 0.0 or rng.random() < np.exp(gain / temperature)):
+            exponent = gains[vertex] * scales[vertex] / temperature
+            # Below -16 one in ten million would pass; most vertices of a cold cut end here.
+            if exponent > -16.0 and (exponent >= 0.0 or rng.random() < np.exp(exponent)):
                 _flip(adjacency, signs, gains, vertex)
 
 

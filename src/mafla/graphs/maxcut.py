@@ -14,7 +14,7 @@ from mafla.graphs.watch import Watch
 
 __all__ = ["CutPlan", "maxcut"]
 
-SPECTRAL_EDGES = 50_000  # above, the search can use the time better than an eigenvalue
+SPECTRAL_SIZE = 500_000  # vertices and edges above which the search can use the time better than an eigenvalue
 
 
 def maxcut(
@@ -73,7 +73,8 @@ def _search(graph: Graph, watch: Watch, seed: int, plan: CutPlan) -> Solution:
         if sides is not None:
             watch.offer(graph.cut_value(sides), sides)
             return watch.solution(watch.value, graph.notes)
-        bound = spectral_bound(graph) if graph.num_edges <= SPECTRAL_EDGES else positive_weight(graph)
+        is_small = graph.num_vertices + graph.num_edges <= SPECTRAL_SIZE
+        bound = spectral_bound(graph) if is_small else positive_weight(graph)
         search = CutSearch(graph, watch, plan, np.random.default_rng(seed))
         for part in search.slices():
             if watch.value >= bound:
