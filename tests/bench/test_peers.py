@@ -63,6 +63,7 @@ def test_number_of_components_is_chosen_by_bic() -> None:
     assert np.mean(truth - found(new[:, None])) < 0.008
 
 
+@pytest.mark.slow
 def test_untrained_flow_is_a_density_with_the_tail_of_its_base() -> None:
     from flowjax.distributions import StudentT
 

@@ -109,6 +109,7 @@ def test_the_entropy_keeps_the_papers_form_from_rejecting_everything() -> None:
     assert np.exp(np.asarray(jax.vmap(learned("sigmoid", "proxy"))(new, old))).mean() > 0.2
 
 
+@pytest.mark.slow
 def test_a_structured_acceptance_starts_at_the_base_and_balances_it() -> None:
     # Before training, e is the log density of the base: the exact kernel of that law.
     schedule = Schedule(steps=1, check_every=1)

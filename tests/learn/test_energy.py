@@ -118,6 +118,7 @@ def test_weights_of_separated_modes_are_those_of_the_rows(modes: Energy) -> None
     assert mass(modes, below=0) == pytest.approx(mass(MODES.logdensity, below=0), abs=0.02)
 
 
+@pytest.mark.slow
 def test_the_same_key_gives_the_same_model(student: Energy) -> None:
     for one, two in zip(*(jax.tree.leaves(model) for model in (student, fit_student(KEY))), strict=True):
         if eqx.is_array(one):

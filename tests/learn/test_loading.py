@@ -63,6 +63,7 @@ def test_another_process_gets_the_same_bits(tmp_path: Path) -> None:
     assert np.array_equal(np.load(tmp_path / "out.npy"), outputs("energy", model("energy")))
 
 
+@pytest.mark.slow
 def test_a_model_in_double_precision_comes_back_as_it_was(tmp_path: Path) -> None:
     rows = ROWS[:100].astype(np.float64)
     with jax.enable_x64(True):

@@ -146,6 +146,7 @@ def test_repeated_rows_do_not_make_it_singular() -> None:
     assert np.max(np.abs(found.whiteners)) <= 1 / mixture.LEAST_SPREAD * (1 + 1e-4)
 
 
+@pytest.mark.slow
 def test_many_columns_and_few_rows_give_a_finite_law() -> None:
     rows = jax.random.normal(jax.random.key(6), (500, 64))
     found = fit_mixture(KEY, rows)
