@@ -84,7 +84,8 @@ class HeavyTailSampler(DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     Example:
         >>> rows = np.random.default_rng(0).standard_t(2, size=(400, 1))
-        >>> sampler = HeavyTailSampler(alpha=1.5, steps=50, schedule=Schedule(steps=50), random_state=0).fit(rows)
+        >>> quick = {"alpha": 1.5, "step_size": 0.1, "steps": 50, "schedule": Schedule(steps=50)}  # no need of any
+        >>> sampler = HeavyTailSampler(**quick, random_state=0).fit(rows)
         >>> sampler.sample(3).shape, sampler.score_samples([[0.0], [1e6]]).round()
         ((3, 1), array([ -1., ...]))
     """

@@ -35,6 +35,7 @@ def test_draws_follow_a_density_of_mass_one(peer: Any) -> None:
 
 
 @pytest.mark.parametrize("peer", [kernel_density, gaussian_mixture])
+@pytest.mark.slow
 def test_units_do_not_matter_and_a_seed_fixes_the_draws(peer: Any) -> None:
     found, moved = peer(TWO_MODES, 50, 2), peer(1e6 * TWO_MODES + 7e6, 50, 2)
     np.testing.assert_allclose(moved.draws, 1e6 * found.draws + 7e6, rtol=1e-4, atol=1e3)

@@ -107,12 +107,14 @@ def test_the_score_is_the_gradient(student: Energy) -> None:
     np.testing.assert_allclose(found, -3 * points / (2 + points**2), atol=0.1)
 
 
+@pytest.mark.slow
 def test_the_stability_index_is_that_of_the_rows(student: Energy, modes: Energy) -> None:
     """Estimated for the first, whose tail of index 2 looks like that of a stable law below 2; given for the second."""
     assert 1.4 < student.alpha < 1.9
     assert modes.alpha == 1.5
 
 
+@pytest.mark.slow
 def test_weights_of_separated_modes_are_those_of_the_rows(modes: Energy) -> None:
     assert mass(modes) == pytest.approx(1, abs=1e-2)
     assert mass(modes, below=0) == pytest.approx(mass(MODES.logdensity, below=0), abs=0.02)

@@ -84,6 +84,7 @@ def test_stable_noise_is_as_wide_as_normal_noise_and_alike_in_all_columns() -> N
     assert stable_level[0] == stable_level[1] == pytest.approx(np.mean(level) / math.sqrt(2), rel=0.05)
 
 
+@pytest.mark.slow
 def test_a_given_noise_is_in_quantile_scales() -> None:
     rows = normal_rows(2, 200) * np.array([1.0, 100.0])
     found = fit_score(KEY, rows, loss="denoising", alpha=2.0, noise=0.5, schedule=QUICK, progress=False)
@@ -126,6 +127,7 @@ def test_the_fractional_score_is_of_order_alpha_less_one_in_the_unit_of_length()
     assert other.noise_level[0] == pytest.approx(unit * one.noise_level[0], rel=1e-4)
 
 
+@pytest.mark.slow
 def test_columns_of_other_units_share_one_for_the_fractional_score() -> None:
     rows = normal_rows(3, 200) * np.array([1.0, 16.0])
     found = fit_score(KEY, rows, loss="fractional", alpha=1.5, schedule=QUICK, progress=False)

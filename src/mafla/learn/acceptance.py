@@ -142,7 +142,7 @@ def fit_acceptance(  # noqa: PLR0913 - each is a choice that the paper leaves op
         >>> rows = np.random.default_rng(0).normal(size=(200, 1))
         >>> quick = Schedule(steps=50, check_every=50)
         >>> log_acceptance = fit_acceptance(
-        ...     jax.random.key(0), lambda x: -x, rows, 1.5, 0.1, schedule=quick, progress=False
+        ...     jax.random.key(0), lambda x: -x, rows, 2.0, 0.1, schedule=quick, progress=False
         ... )
         >>> bool(log_acceptance(np.ones(1), np.zeros(1)) <= 0)
         True

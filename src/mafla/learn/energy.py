@@ -100,6 +100,15 @@ def fit_energy(
         >>> logdensity = fit_energy(jax.random.key(0), rows, schedule=Schedule(steps=100), progress=False)
         >>> bool(logdensity(np.zeros(1)) > logdensity(np.full(1, 5.0)))
         True
+
+        A model can be kept in a file:
+
+        >>> import mafla, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     logdensity.save(f"{folder}/energy.mafla")
+        ...     again = mafla.load(f"{folder}/energy.mafla")
+        >>> bool(again(np.zeros(1)) == logdensity(np.zeros(1)))
+        True
     """
     weight = _check.number("score_weight", score_weight)
     size = _check.whole("width", width, 1), _check.whole("depth", depth, 0)
