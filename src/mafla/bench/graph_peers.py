@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mafla.graphs.compiled import compiled
-from mafla.graphs.graph import Graph
+from mafla.graphs.cut_search import descend, flip_gains
+from mafla.graphs.graph import Adjacency, Graph
 
 __all__ = ["COVER_PEERS", "CUT_PEERS", "Found"]
 
+MOST_PASSES = 10_000  # of single flips; a local optimum ends them long before
 ANNEALING_SHARE = 0.1  # of the time, for each run of simulated annealing
 
 
@@ -78,16 +80,16 @@ def tabu(graph: Graph, seconds: float, seed: int) -> Found:
 def low_rank(graph: Graph, seconds: float, seed: int) -> Found:
     """Solve the semidefinite relaxation by coordinates of low rank, round at random and move single vertices."""
     rng, clock = np.random.default_rng(seed), _Clock(seconds, 1)
-    offsets, targets, weights = graph.adjacency
+    adjacency = graph.adjacency
     rank = int(np.ceil(np.sqrt(2 * graph.num_vertices))) + 1
     vectors = rng.normal(size=(graph.num_vertices, rank))
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     while clock.seconds < 0.5 * seconds:
-        if _mix(offsets, targets, weights, vectors) < 1e-4 * graph.num_vertices:
+        if _mix(adjacency, vectors) < 1e-4 * graph.num_vertices:
             break
     while not clock.history or clock.seconds < seconds:
         signs = np.where(vectors @ rng.normal(size=rank) >= 0, 1, -1).astype(np.int8)
-        _flip(offsets, targets, weights, signs)
+        descend(adjacency, signs, flip_gains(adjacency, signs), MOST_PASSES)
         clock.offer(graph.cut_value(signs))
     return clock.found()
 
@@ -166,8 +168,9 @@ def _networkx(graph: Graph) -> Any:
 
 
 @compiled
-def _mix(offsets: np.ndarray, targets: np.ndarray, weights: np.ndarray, vectors: np.ndarray) -> float:
+def _mix(adjacency: Adjacency, vectors: np.ndarray) -> float:
     """Turn each vector against the sum of its neighbours, once round; return how far they moved in all."""
+    offsets, targets, weights = adjacency
     moved = 0.0
     pull = np.empty(vectors.shape[1])
     for v in range(len(offsets) - 1):
@@ -180,18 +183,3 @@ def _mix(offsets: np.ndarray, targets: np.ndarray, weights: np.ndarray, vectors:
             moved += np.sqrt(((pull - vectors[v]) ** 2).sum())
             vectors[v] = pull
     return moved
-
-
-@compiled
-def _flip(offsets: np.ndarray, targets: np.ndarray, weights: np.ndarray, signs: np.ndarray) -> None:
-    """Move single vertices to the other side as long as that gains, round by round."""
-    is_done = False
-    while not is_done:
-        is_done = True
-        for v in range(len(offsets) - 1):
-            gain = 0.0
-            for k in range(offsets[v], offsets[v + 1]):
-                gain += weights[k] * signs[v] * signs[targets[k]]
-            if gain > 1e-9:
-                signs[v] = -signs[v]
-                is_done = False
