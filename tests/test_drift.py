@@ -1,7 +1,7 @@
 """Fractional drifts: coefficients against Gamma functions, and the Riesz sum against closed forms as it is refined."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -18,12 +18,6 @@ from mafla.drift import local_constant, local_drift, riesz_coefficients, riesz_d
 Vector = NDArray[np.float64]
 
 ALPHAS = [1.2, 1.5, 1.8]
-
-
-@pytest.fixture
-def x64() -> Iterator[None]:
-    with jax.enable_x64(True):
-        yield
 
 
 def minus(x: jax.Array) -> jax.Array:

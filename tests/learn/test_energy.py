@@ -1,7 +1,7 @@
 """The learned energy: a loss that is least at the truth, and a fit that is a normalised log density of its data."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -22,12 +22,6 @@ from mafla.learn.training import Schedule
 KEY = jax.random.key(0)
 QUICK = Schedule(steps=20, batch_size=64, check_every=10)
 MODES = targets.stable_mixture(1.5, [[-5.0], [5.0]], [0.3, 0.7])
-
-
-@pytest.fixture
-def x64() -> Iterator[None]:
-    with jax.enable_x64(True):
-        yield
 
 
 def fit_student(key: Array) -> Energy:

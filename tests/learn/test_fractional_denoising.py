@@ -1,7 +1,7 @@
 """The fractional score of blurred data against closed forms, and the loss whose minimiser it is."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -17,12 +17,6 @@ from mafla.learn.score_matching import denoising, fractional_denoising, fraction
 
 KEY = jax.random.key(0)
 STANDARD_ERRORS = 5.0  # one false alarm in two million
-
-
-@pytest.fixture
-def x64() -> Iterator[None]:
-    with jax.enable_x64(True):
-        yield
 
 
 def normals(seed: int, shape: tuple[int, ...]) -> Array:

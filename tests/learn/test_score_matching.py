@@ -1,7 +1,7 @@
 """Score-matching losses against closed-form minimisers, against each other, and within Monte-Carlo bounds."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -18,12 +18,6 @@ KEY = jax.random.key(0)
 MIXING = np.array([[0.9, -0.4, 0.1], [0.5, 1.2, 0.3], [-0.2, 0.6, 0.7]])
 LAWS = ["rademacher", "gaussian"]
 STANDARD_ERRORS = 5.0  # one false alarm in two million
-
-
-@pytest.fixture
-def x64() -> Iterator[None]:
-    with jax.enable_x64(True):
-        yield
 
 
 def normals(seed: int, shape: tuple[int, ...]) -> Array:

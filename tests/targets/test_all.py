@@ -1,6 +1,6 @@
 """Properties that every target has: a normalised density, its gradient, and draws that follow it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 
 import jax
@@ -53,12 +53,6 @@ HEAVY = {  # with the exponent d + tail index of the density far out
     "stable-1.5": (targets.stable(1.5, [0.5, -3.0, 2.0]), 4.5),
     "stable_mixture": (targets.stable_mixture(1.9, [[-2.0, 0.0], [2.0, 1.0]], [0.25, 0.75], [0.7, 1.5]), 3.9),
 }
-
-
-@pytest.fixture
-def x64() -> Iterator[None]:
-    with jax.enable_x64(True):
-        yield
 
 
 @cache

@@ -1,6 +1,5 @@
 """Stable targets: the closed-form fractional drift against Fourier integrals, special cases and bad input."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -14,12 +13,6 @@ from mafla import targets
 Vector = NDArray[np.float64]
 
 WEIGHTS, SCALES = np.array([0.3, 0.7]), np.array([0.5, 2.0])
-
-
-@pytest.fixture
-def x64() -> Iterator[None]:
-    with jax.enable_x64(True):
-        yield
 
 
 def frequencies(alpha: float, scale: float) -> tuple[Vector, Vector]:
