@@ -25,7 +25,7 @@ LearnedQuick = Annotated[bool, Parameter(help="One seed and shorter trainings: l
 GraphsQuick = Annotated[bool, Parameter(help="One seed, a few graphs and a quarter of the time: two minutes.")]
 Methods = Annotated[str, Parameter(help="Parts of the names of the methods, separated by |; all by default.")]
 Solvers = Annotated[str, Parameter(help="Parts of the names of the solvers, separated by |; all by default.")]
-Only = Annotated[str, Parameter(help="A part of the names of the problems to run; all by default.")]
+Only = Annotated[str, Parameter(help="Parts of the names of the problems to run, separated by |; all by default.")]
 ModelFile = Annotated[Path, Parameter(help="File that a learned acceptance function was saved to.")]
 RowsFile = Annotated[Path, Parameter(help="Rows of the target, at least 200: .npy, or text with one row a line.")]
 GraphFile = Annotated[Path, Parameter(help="G-set, DIMACS, PACE .gr, GraphML or a list of edges.")]

@@ -170,7 +170,7 @@ def test_every_seed_and_problem_gets_every_method_and_failures_do_not_stop_it(mo
         lines.append(line)
         sizes.append(len(rows))
 
-    rows = run(3, 2, only="1-d", report=report, settings=TINY)
+    rows = run(3, 2, only="1-D", report=report, settings=TINY)
     name = LINE.name
     found = [(row["problem"], row["seed"], row["method"], row["error"]) for row in rows]
     errors = [f"RuntimeError: no luck with seed {seed}" for seed in (3, 4)]
@@ -181,7 +181,7 @@ def test_every_seed_and_problem_gets_every_method_and_failures_do_not_stop_it(mo
     assert sizes == [1, 2, 3, 4]
     only_iid = run(3, 1, only="1-D", settings=TINY._replace(methods=("iid",)))
     assert [row["method"] for row in only_iid] == ["iid"]
-    assert [row["method"] for row in run(3, 1, only="1-D", methods="II", settings=TINY)] == ["iid"]
+    assert [row["method"] for row in run(3, 1, only="1-D", methods="ii", settings=TINY)] == ["iid"]
 
 
 def test_quick_is_one_seed_with_the_rows_and_chains_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:

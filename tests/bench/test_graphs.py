@@ -28,8 +28,8 @@ def rows() -> list[dict[str, Any]]:
 
 def test_all_solvers_get_every_graph(rows: list[dict[str, Any]]) -> None:
     cut, cover = ([row["solver"] for row in rows if row["graph"] == name] for name in ("one", "two"))
-    assert cut == ["mafla", "dwave annealing", "dwave tabu", "low rank + 1-flip", "networkx"]
-    assert cover == ["mafla", "networkx", "HiGHS"]
+    assert cut == 2 * ["mafla", "dwave annealing", "dwave tabu", "low rank + 1-flip", "networkx"]
+    assert cover == ["mafla", "networkx", "HiGHS", "mafla"]  # the others would find the same again
     assert len({row["value"] for row in rows if row["graph"] == "one"}) == 1  # which is the optimum
     json.dumps(rows, allow_nan=False)
 

@@ -1,5 +1,6 @@
 """A watch keeps the best, ends at its limits, and loses nothing at Ctrl-C."""
 
+import itertools
 import math
 import os
 import signal
@@ -59,6 +60,17 @@ def test_the_time_limit_ends_the_search() -> None:
             watch.offer(1.0, SIDES)
         assert watch.seconds_left == 0
     assert watch.solution().seconds >= 0.2
+
+
+def test_the_seconds_are_those_of_the_clock() -> None:
+    ticks = itertools.count(100.0)
+    with Watch("search", 6.0, None, clock=lambda: next(ticks)) as watch:
+        watch.offer(1.0, SIDES)
+        asked = 1
+        while watch.go_on(0.0, 1.0):
+            asked += 1
+    assert asked < 6  # each question looks at the clock
+    assert 6 <= watch.solution().seconds <= 12
 
 
 def test_the_time_stands_still_after_the_search() -> None:
@@ -154,11 +166,10 @@ def test_the_line_shows_best_mean_temperature_and_time_left(
         assert (part in shown.err) is terminal
 
 
-def test_the_time_left_is_estimated_from_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([0.0, 0.0, *[2.0] * 20])
-    monkeypatch.setattr("time.monotonic", lambda: next(clock))
+def test_the_time_left_is_estimated_from_rounds() -> None:
+    ticks = iter([0.0, 0.0, *[2.0] * 20])
     shown: list[str] = []
-    watch = Watch("search", None, 10)
+    watch = Watch("search", None, 10, clock=lambda: next(ticks))
     with watch:
         watch._show = lambda _, text: shown.append(text)
         watch.go_on(0.0, 1.0)

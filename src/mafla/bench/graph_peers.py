@@ -1,7 +1,8 @@
 """What others would use for cuts and covers, each with the same CPU seconds on one core.
 
 A peer is a function of a graph, the seconds and a seed. It returns its best value until then; what it finishes later
-does not count. Where a peer has settings, they are chosen in its favour: annealing runs as long as a tenth of the time
+does not count. Tabu search and HiGHS can only be limited by the clock on the wall, so that they lose on a busy machine.
+Where a peer has settings, they are chosen in its favour: annealing runs as long as a tenth of the time
 allows, and as often as there is time for.
 """
 
@@ -15,7 +16,7 @@ from mafla.graphs.compiled import compiled
 from mafla.graphs.cut_search import descend, flip_gains
 from mafla.graphs.graph import Adjacency, Graph
 
-__all__ = ["COVER_PEERS", "CUT_PEERS", "Found"]
+__all__ = ["COVER_PEERS", "CUT_PEERS", "DETERMINISTIC_PEERS", "Found"]
 
 MOST_PASSES = 10_000  # of single flips; a local optimum ends them long before
 ANNEALING_SHARE = 0.1  # of the time, for each run of simulated annealing
@@ -146,6 +147,7 @@ COVER_PEERS: dict[str, Callable[[Graph, float, int], Found]] = {
     "HiGHS": mixed_integer,
     "networkx": two_approximation,
 }
+DETERMINISTIC_PEERS = (mixed_integer, two_approximation)  # a seed changes nothing
 
 
 def _couplings(graph: Graph) -> dict[tuple[int, int], float]:

@@ -9,7 +9,8 @@ import numpy as np
 
 from mafla import _check
 from mafla.bench.graph_instances import Instance, instances
-from mafla.bench.graph_peers import COVER_PEERS, CUT_PEERS, Found
+from mafla.bench.graph_peers import COVER_PEERS, CUT_PEERS, DETERMINISTIC_PEERS, Found
+from mafla.bench.selection import is_chosen
 from mafla.graphs.families import family
 from mafla.graphs.graph import Graph
 from mafla.graphs.maxcut import maxcut
@@ -37,9 +38,9 @@ def run(
 
     Args:
         seed: the first.
-        seeds: how many; one if quick. Random graphs up to 512 vertices, which all solve, get one.
+        seeds: how many; one if quick, and for peers that use no random numbers.
         quick: a few graphs, and a quarter of the time.
-        only: a part of the names of graphs or problems to run.
+        only: parts of the names of graphs or problems to run, separated by ``|``; all by default.
         solvers: parts of the names of the solvers to compare, separated by ``|``; all by default.
         report: called after each graph, with a line about it and all rows so far.
 
@@ -47,25 +48,28 @@ def run(
         >>> run(only="G99")
         Traceback (most recent call last):
         ...
-        ValueError: only must be a part of the name of a graph or a problem, such as G14 or vertex cover, got 'G99'
+        ValueError: only must be parts of the names of graphs or problems, such as G14|vertex cover, got 'G99'
     """
+    from threadpoolctl import threadpool_limits
+
     first, count = _check.whole("seed", seed, 0), 1 if quick else _check.whole("seeds", seeds, 1)
-    chosen = [each for each in instances() if only.lower() in f"{each.problem}: {each.name}".lower()]
+    chosen = [each for each in instances() if is_chosen(f"{each.problem}: {each.name}", only)]
     if not chosen:
         raise ValueError(
-            f"only must be a part of the name of a graph or a problem, such as G14 or vertex cover, got {only!r}"
+            f"only must be parts of the names of graphs or problems, such as G14|vertex cover, got {only!r}"
         )
     if quick:
         chosen = [each._replace(seconds=QUICK_SHARE * each.seconds) for each in chosen if each.name in QUICK]
     known = list(dict.fromkeys((OURS, *CUT_PEERS, *COVER_PEERS)))
-    names = [name for name in known if any(part in name for part in solvers.split("|"))]
+    names = [name for name in known if is_chosen(name, solvers)]
     if not names:
         raise ValueError(f"solvers must be parts of the names {', '.join(known)}, got {solvers!r}")
-    _warm_up()
     rows: list[Row] = []
-    for instance in chosen:
-        rows.extend(_cells(instance, range(first, first + count), names))
-        report(_line(instance, rows), rows)
+    with threadpool_limits(1):
+        _warm_up()
+        for instance in chosen:
+            rows.extend(_cells(instance, range(first, first + count), names))
+            report(_line(instance, rows), rows)
     return rows
 
 
@@ -125,10 +129,9 @@ def _warm_up() -> None:
 
 
 def _ours(problem: str, graph: Graph, seconds: float, seed: int) -> Found:
-    began = time.process_time()
     solve = maxcut if problem == "maxcut" else vertex_cover
-    found = solve(graph, time_limit=seconds, seed=seed)
-    return Found(found.value, time.process_time() - began, [(float(at), float(value)) for at, value in found.history])
+    found = solve(graph, time_limit=seconds, seed=seed, clock=time.process_time)
+    return Found(found.value, found.seconds, [(float(at), float(value)) for at, value in found.history])
 
 
 def _cells(instance: Instance, seeds: range, names: list[str]) -> Iterator[Row]:
@@ -136,10 +139,11 @@ def _cells(instance: Instance, seeds: range, names: list[str]) -> Iterator[Row]:
     peers = CUT_PEERS if instance.problem == "maxcut" else COVER_PEERS
     common = {"problem": instance.problem, "graph": instance.name, "limit": instance.seconds}
     common |= {"known": instance.known, "goal": instance.goal, "share": instance.share}
-    easy = graph.num_vertices <= 512 and instance.name not in ("C125.9.clq", "vc-exact_031.gr", "frb30-15-1.txt")
-    for seed in seeds[:1] if easy else seeds:
-        solvers = {OURS: partial(_ours, instance.problem)} | peers
+    solvers = {OURS: partial(_ours, instance.problem)} | peers
+    for seed in seeds:
         for name in (name for name in names if name in solvers):
+            if solvers[name] in DETERMINISTIC_PEERS and seed != seeds[0]:
+                continue
             found = solvers[name](graph, instance.seconds, seed)
             made = {"solver": name, "seed": seed, "value": found.value, "seconds": found.seconds}
             yield {**common, **made, "history": [list(pair) for pair in found.history]}

@@ -21,6 +21,7 @@ from mafla.bench.learned_methods import METHODS, Case, Outcome, Settings, make_c
 from mafla.bench.learned_table import DEFAULT, PAPER, PAPER_STEP_SIZE, PAPER_W1, UNADJUSTED, describe, summary
 from mafla.bench.learned_targets import Problem, daily_returns, synthetic, train_and_held_out
 from mafla.bench.peers import PEERS
+from mafla.bench.selection import is_chosen
 from mafla.kernels.base import StepSize
 from mafla.kernels.fractional_langevin import fula
 from mafla.learn.table import robust_scaling
@@ -86,7 +87,7 @@ def run(
         seed: the first.
         seeds: how many; one if quick.
         quick: one seed, and of the learned acceptance functions the structured one only, trained for less long.
-        only: a part of the names of the problems to run.
+        only: parts of the names of the problems to run, separated by ``|``; all by default.
         methods: parts of the names of the methods to compare, separated by ``|``; all by default.
         report: called after each cell, with a line about it and all rows so far.
         settings: other sizes.
@@ -95,7 +96,7 @@ def run(
         >>> run(only="5-D")
         Traceback (most recent call last):
         ...
-        ValueError: only must be a part of the name of a problem, ..., got '5-D'
+        ValueError: only must be parts of the names of problems, ..., got '5-D'
     """
     first, count = _check.whole("seed", seed, 0), 1 if quick else _check.whole("seeds", seeds, 1)
     sizes = settings or (QUICK if quick else Settings())
@@ -174,10 +175,10 @@ def _chosen(only: str) -> list[Problem]:
     first, *others = synthetic()
     known = [first, first._replace(name=PAPER_STEP_SIZE), *others]
     names = [*(problem.name for problem in known), "daily returns"]
-    if not any(only.lower() in name.lower() for name in names):
-        raise ValueError(f"only must be a part of the name of a problem, {'; '.join(names)}, got {only!r}")
-    chosen = [problem for problem in known if only.lower() in problem.name.lower()]
-    if only.lower() not in names[-1]:
+    if not any(is_chosen(name, only) for name in names):
+        raise ValueError(f"only must be parts of the names of problems, {'; '.join(names)}, got {only!r}")
+    chosen = [problem for problem in known if is_chosen(problem.name, only)]
+    if not is_chosen(names[-1], only):
         return chosen
     returns = daily_returns()
     rows = np.asarray(returns.rows)
@@ -185,8 +186,7 @@ def _chosen(only: str) -> list[Problem]:
 
 
 def _named(methods: str) -> tuple[str, ...]:
-    parts = methods.lower().split("|")
-    named = tuple(name for name in METHODS if any(part in name.lower() for part in parts))
+    named = tuple(name for name in METHODS if is_chosen(name, methods))
     if not named:
         raise ValueError(f"methods must be parts of the names of methods, {'; '.join(METHODS)}, got {methods!r}")
     return named

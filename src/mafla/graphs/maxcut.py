@@ -1,6 +1,8 @@
 """Large cuts of a weighted graph."""
 
 import functools
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ def maxcut(
     rounds: int | None = None,
     plan: CutPlan | None = None,
     progress: bool = False,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Solution:
     """Search for sides of the vertices such that the edges from one side to the other weigh as much as possible.
 
@@ -36,6 +39,7 @@ def maxcut(
         rounds: number of particles after which the search ends, or None.
         plan: what the search consists of; `CutPlan()` if None.
         progress: show the best, the mean of the cuts that are kept, temperature and time left, on a terminal.
+        clock: returns the seconds that `time_limit` is about; with `time.process_time` they are those of the CPU.
 
     Returns:
         The best cut, as sides -1 and +1. The search ends early where a bound proves it `optimal`, for bipartite graphs
@@ -51,7 +55,7 @@ def maxcut(
         (4.0, True)
     """
     network, seed = as_graph(graph), _check.whole("seed", seed, 0)
-    watch = Watch("maxcut", time_limit, rounds, progress=progress)
+    watch = Watch("maxcut", time_limit, rounds, progress=progress, clock=clock)
     _compile()
     return _search(network, watch, seed, plan or CutPlan())
 

@@ -1,6 +1,8 @@
 """Small vertex covers of a graph."""
 
 import functools
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ def vertex_cover(
     rounds: int | None = None,
     plan: CoverPlan | None = None,
     progress: bool = False,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Solution:
     """Search for as few vertices as possible that have an end of each edge.
 
@@ -33,6 +36,7 @@ def vertex_cover(
         rounds: number of rounds after which the search ends, or None; each is twice as long as the one before.
         plan: what the search consists of; `CoverPlan()` if None.
         progress: show the best, the size that the search is at, temperature and time left, on a terminal.
+        clock: returns the seconds that `time_limit` is about; with `time.process_time` they are those of the CPU.
 
     Returns:
         The smallest cover, as one bool for each vertex; it can do without none of its vertices. The search ends early
@@ -49,7 +53,7 @@ def vertex_cover(
     """
     network, seed = as_graph(graph), _check.whole("seed", seed, 0)
     notes = (*network.notes, *_check_weights(network))
-    watch = Watch("vertex cover", time_limit, rounds, progress=progress, sign=-1)
+    watch = Watch("vertex cover", time_limit, rounds, progress=progress, sign=-1, clock=clock)
     _compile()
     bound = _run(network, watch, plan or CoverPlan(), seed)
     found = watch.solution(bound, notes)

@@ -29,6 +29,7 @@ class Watch:
         rounds: number of rounds after which it does, or None; one of the two limits must be given.
         progress: whether to show a line on standard error, if that is a terminal.
         sign: +1 if larger values are better, -1 if smaller ones are.
+        clock: returns the seconds that count; `time.process_time` counts those of the CPU.
 
     Raises:
         ValueError: for limits that are not positive, or if there is none.
@@ -45,26 +46,33 @@ class Watch:
     """
 
     def __init__(
-        self, name: str, time_limit: float | None, rounds: int | None, *, progress: bool = False, sign: int = 1
+        self,
+        name: str,
+        time_limit: float | None,
+        rounds: int | None,
+        *,
+        progress: bool = False,
+        sign: int = 1,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if time_limit is None and rounds is None:
             raise ValueError("time_limit or rounds must be given, got None for both")
         if sign not in (1, -1):
             raise ValueError(f"sign must be +1 or -1, got {sign}")
-        self.name, self.progress, self.sign = name, progress, sign
+        self.name, self.progress, self.sign, self.clock = name, progress, sign, clock
         self.time_limit = math.inf if time_limit is None else _check.positive("time_limit", time_limit)
         self.rounds = math.inf if rounds is None else _check.whole("rounds", rounds, 1)
         self.value = math.nan
         self.assignment: NDArray[Any] | None = None
         self.history: list[tuple[float, float]] = []
         self.rounds_done, self.interrupted, self.stopped = 0, False, False
-        self._began, self._ended = time.monotonic(), math.nan
+        self._began, self._ended = clock(), math.nan
         self._stack = ExitStack()
         self._is_interrupted: Callable[[], bool] = lambda: False
         self._show: Callable[[float, str], None] = _silent
 
     def __enter__(self) -> Self:
-        self._began = time.monotonic()
+        self._began = self.clock()
         self._is_interrupted = self._stack.enter_context(interrupts())
         self._show = self._stack.enter_context(_line(self.name, shown=self.progress))
         return self
@@ -72,7 +80,7 @@ class Watch:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        self._ended = time.monotonic()
+        self._ended = self.clock()
         self._stack.close()
         if kind is None and self._is_interrupted():
             self._interrupt()
@@ -117,7 +125,7 @@ class Watch:
     @property
     def seconds(self) -> float:
         """Seconds since the body began, or that it took."""
-        return (time.monotonic() if math.isnan(self._ended) else self._ended) - self._began
+        return (self.clock() if math.isnan(self._ended) else self._ended) - self._began
 
     @property
     def seconds_left(self) -> float:
