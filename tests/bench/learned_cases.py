@@ -18,7 +18,6 @@ TINY = Settings(
     rows=400,
     chains=100,
     steps=20,
-    warmup=10,
     reference_draws=2000,
     floors=3,
     density_draws=50,
@@ -74,19 +73,20 @@ def fresh(case: Case, count: int = 100) -> Any:
     return np.asarray(case.problem.draw(jax.random.key(99), count), np.float64)
 
 
-class Model:
-    """Stands in for what is learned: a heavy-tailed energy and its score."""
+class EnergyModel:
+    """Stands in for a learned energy: that of a heavy-tailed law."""
 
     alpha = 1.5
-
-    def __init__(self, rows: Any = None) -> None:
-        self.rows = rows
 
     def __call__(self, x: Any) -> Any:
         return -jnp.log1p(x @ x)
 
 
-class ScoreModel(Model):
+class ScoreModel:
+    """Stands in for a learned score: that of a heavy-tailed law."""
+
+    alpha = 1.5
+
     def __call__(self, x: Any) -> Any:
         return -2 * x / (1 + x @ x)
 

@@ -244,8 +244,8 @@ def test_paper_gain_ends_where_fula_fails(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize(
     ("arguments", "answer"),
     [
-        ({"only": "5-D"}, "only must be a part of the name of a problem, 2-D mixture, α=1.95; .*, got '5-D'"),
-        ({"methods": "NUTS"}, "methods must be parts of the names of methods, default; FULA; .*, got 'NUTS'"),
+        ({"only": "5-D"}, "only must be parts of the names of problems, 2-D mixture, α=1.95; .*, got '5-D'"),
+        ({"methods": "NUTS"}, "methods must be parts of the names of methods, default; .*, got 'NUTS'"),
         ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
         ({"seeds": 0}, "seeds must be a whole number of at least 1, got 0"),
     ],
@@ -257,7 +257,7 @@ def test_bad_arguments_are_named(arguments: dict[str, Any], answer: str) -> None
 
 def test_problems_are_chosen_by_a_part_of_their_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learned, "daily_returns", lambda: pytest.fail("loaded for nothing"))
-    assert [problem.name for problem in learned._chosen("BIMODAL")] == ["8-D bimodal, α=1.9"]
+    assert [problem.name for problem in learned._chosen("bimodal")] == ["8-D bimodal, α=1.9"]
     assert [problem.name for problem in learned._chosen("paper")] == ["paper's step size"]
     assert learned._chosen("paper")[0].draw is not None
 
@@ -302,6 +302,6 @@ def test_every_method_runs_on_every_kind_of_problem(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(peers.PEERS, "FlowJAX flow", flow)
     for only in ("paper", "returns"):
         rows = run(0, 1, only=only, settings=TINY)
-        assert [row["error"] for row in rows] == [None] * (2 if only == "paper" else 9)
+        assert [row["error"] for row in rows] == [None] * (2 if only == "paper" else 10)
         assert all(row["w1_ratio"] > 0 for row in rows)
         json.dumps(rows, allow_nan=False)

@@ -1,7 +1,7 @@
 """The ways to learn a distribution from rows and draw from it that ``mafla bench learned`` compares.
 
 A method is a function of a case: rows to learn from, where chains start, and the settings. All methods of a case start
-their chains at the same rows and, but for the default, propose with the same learned score.
+their chains at the same rows and, but for those of the default, propose with the same learned score.
 """
 
 import time
@@ -16,25 +16,22 @@ from jaxtyping import Array, Float, Key
 from xarray import DataTree
 
 from mafla.bench import peers
-from mafla.bench.learned_table import DEFAULT, PAPER, UNADJUSTED
+from mafla.bench.learned_table import DEFAULT, LAST_STATES, PAPER, UNADJUSTED
 from mafla.bench.learned_targets import Problem
+from mafla.estimator import HeavyTailSampler
 from mafla.kernels.base import Kernel
 from mafla.kernels.exact_fractional import exact_mafla
 from mafla.kernels.fractional_langevin import fula
 from mafla.kernels.learned_fractional import mafla
 from mafla.learn.acceptance import Form, fit_acceptance
 from mafla.learn.energy import DEFAULT as ENERGY
-from mafla.learn.energy import fit_energy
 from mafla.learn.score import DEFAULT as SCORE
 from mafla.learn.score import Score, fit_score
-from mafla.learn.table import robust_scaling
 from mafla.learn.training import Schedule
 from mafla.run import sample
-from mafla.thinning import thin_evenly
 
 __all__ = ["METHODS", "Case", "Outcome", "Settings", "make_case", "run_chains"]
 
-STATES = 10  # that a chain of the default offers; draws are chosen from the later half of them
 FIRST_KEY = 2  # 0 and 1 are those of the rows
 
 Rows = Float[np.ndarray, "n dim"]
@@ -46,9 +43,8 @@ class Settings(NamedTuple):
     Attributes:
         rows: to learn from.
         chains: and draws of the peers; at most as many as there are rows.
-        steps: of each chain, of which the last state counts; the default chooses from several.
-        warmup: steps in which the default sampler tunes its step size.
-        step_size: τ of all other chains, and where the tuning starts.
+        steps: of each chain, of which the last state counts; the default knows for itself.
+        step_size: τ of all chains but those of the default.
         reference_draws: independent draws to judge by.
         floors: independent samples whose median measure is the floor.
         density_draws: at which log densities are judged.
@@ -63,7 +59,6 @@ class Settings(NamedTuple):
     rows: int = 20_000
     chains: int = 5000
     steps: int = 1000
-    warmup: int = 100
     step_size: float = 0.1
     reference_draws: int = 50_000
     floors: int = 19
@@ -87,6 +82,7 @@ class Case(NamedTuple):
         start: those at which chains start, as many as there will be draws.
         keys: random keys by what they are for.
         score: returns the score that is learned from the rows, and the seconds it took; the work is done once.
+        sampler: returns the default sampler, fitted to the rows, and the seconds it took; the work is done once.
         seconds: that the default sampler took; peers may take as many. None before it is known.
     """
 
@@ -97,6 +93,7 @@ class Case(NamedTuple):
     start: Rows
     keys: dict[str, Key[Array, ""]]
     score: Callable[[], tuple[Score, float]]
+    sampler: Callable[[], tuple[HeavyTailSampler, float]]
     seconds: float | None = None
 
 
@@ -105,8 +102,8 @@ class Outcome(NamedTuple):
 
     Attributes:
         draws: in the units of the rows.
-        start: of the chains that made the draws; None for a method without chains.
-        end: of the same chains, in the same order.
+        start: rows at which chains start, as exactly as the chains have them; None for a method without chains.
+        end: of the same chains, in the same order; None where that is not known.
         seconds_fit: to learn, with compilation.
         seconds_sample: to draw, with compilation; None where it is part of `seconds_fit`.
         logdensity: of points (n, dim), normalised; None where the method has none.
@@ -143,7 +140,14 @@ def make_case(problem: Problem, seed: int, rows: Rows, settings: Settings) -> Ca
         found = fit_score(keys["score"], rows, alpha=alpha, schedule=settings.score, progress=False)
         return found, time.perf_counter() - began
 
-    return Case(problem, seed, settings, rows, rows[chosen], keys, score)
+    @cache
+    def sampler() -> tuple[HeavyTailSampler, float]:
+        began = time.perf_counter()
+        random_state = int(jax.random.randint(keys["energy"], (), 0, 2**31 - 1))
+        found = HeavyTailSampler(schedule=settings.energy, random_state=random_state).fit(rows)
+        return found, time.perf_counter() - began
+
+    return Case(problem, seed, settings, rows, rows[chosen], keys, score, sampler)
 
 
 def run_chains(case: Case, kernel: Kernel, seconds_fit: float) -> Outcome:
@@ -161,23 +165,22 @@ def _facts(tree: DataTree) -> dict[str, float]:
 
 
 def _default(case: Case) -> Outcome:
-    """Learn an energy and sample it exactly, both in robust units; draws are chosen from the later states of chains."""
-    at, (began, scaling) = case.settings, (time.perf_counter(), robust_scaling(case.rows))
-    energy = fit_energy(case.keys["energy"], scaling.apply(case.rows), schedule=at.energy, progress=False)
-    fitted, start = time.perf_counter(), scaling.apply(case.start).astype(jnp.result_type(float))
-    kernel, thin = exact_mafla(energy, energy.alpha, at.step_size), max(1, at.steps // STATES)
-    tree = sample(kernel, case.keys["chains"], start, at.steps, warmup=at.warmup, thin=thin, progress=False)
-    states = scaling.undo(tree["posterior"]["x"].to_numpy().astype(np.float64))
-    later = states[:, states.shape[1] // 2 :].reshape(-1, start.shape[1])
-    draws, ended = thin_evenly(later, len(start), case.seed), time.perf_counter()
-    volume, evaluate = float(np.log(scaling.scale).sum()), jax.jit(jax.vmap(energy))
+    """Let the estimator do what it does for everyone."""
+    (sampler, seconds_fit), began = case.sampler(), time.perf_counter()
+    draws = sampler.sample(len(case.start))
+    facts = {"step_size": sampler.step_size_, "alpha": sampler.alpha_}
+    start = sampler.scaling_.undo(sampler.start_.astype(np.float64))
+    return Outcome(draws, start, None, seconds_fit, time.perf_counter() - began, sampler.score_samples, facts)
 
-    def logdensity(points: Rows) -> Float[np.ndarray, " n"]:
-        unit_points = scaling.apply(points).astype(jnp.result_type(float))
-        return np.asarray(evaluate(unit_points), np.float64) - volume
 
-    first, facts = scaling.undo(start.astype(np.float64)), _facts(tree) | {"alpha": energy.alpha}
-    return Outcome(draws, first, states[:, -1], fitted - began, ended - fitted, logdensity, facts)
+def _last_states(case: Case) -> Outcome:
+    """Run the chains of the estimator, but for as many steps as all others, and take their last states as they are."""
+    sampler, seconds_fit = case.sampler()
+    scaling, kernel = sampler.scaling_, exact_mafla(sampler.energy_, sampler.alpha_, sampler.step_size_)
+    found = run_chains(case._replace(start=scaling.apply(case.start)), kernel, seconds_fit)
+    end = scaling.undo(found.draws.astype(np.float64))
+    start = None if found.start is None else scaling.undo(found.start.astype(np.float64))
+    return found._replace(draws=end, start=start, end=end)
 
 
 def _unadjusted(case: Case) -> Outcome:
@@ -213,6 +216,7 @@ def _peer(name: str, case: Case) -> Outcome:
 
 METHODS: dict[str, Callable[[Case], Outcome]] = {
     DEFAULT: _default,  # first: the peers get its time
+    LAST_STATES: _last_states,
     UNADJUSTED: _unadjusted,
     "learned, structured": partial(_learned, "structured", "exact"),
     "learned, antisymmetric": partial(_learned, "antisymmetric", "exact"),
