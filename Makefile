@@ -19,6 +19,10 @@ export UV_NATIVE_TLS ?= true
 # The theme's notice about the next major version of MkDocs is not about this project.
 export NO_MKDOCS_2_WARNING := 1
 
+# Tests that compile the same program compile it once, in this run and in later ones.
+test test-slow mutants: export JAX_COMPILATION_CACHE_DIR := $(CURDIR)/.jax_cache
+test test-slow mutants: export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS := 0.3
+
 BIN := .venv/bin
 CORE := .venv-core/bin
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header
@@ -74,7 +78,7 @@ upgrade: COMPILE_FLAGS := --upgrade
 upgrade: lock ## lock again with the newest versions
 
 clean: ## remove what the targets above wrote, but keep the environments
-	rm -rf demo site dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf demo site dist build .jax_cache .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## remove the environments too

@@ -1,6 +1,7 @@
 """Peers return values that some cut or cover has, and keep to their time."""
 
 import itertools
+import signal
 import time
 
 import numpy as np
@@ -45,3 +46,11 @@ def test_what_comes_after_the_time_does_not_count() -> None:
         pass
     clock.offer(2.0)
     assert clock.found().value == 1.0
+
+
+def test_a_peer_that_does_not_come_to_an_end_is_cut_off() -> None:
+    graph = family("gnp 0.2", 400, 0)
+    found = graph_peers.one_exchange(graph, 0.5, 0)
+    assert 0.5 <= found.seconds < 1.0
+    assert 0.4 * graph.num_edges < found.value < 0.6 * graph.num_edges  # its random start
+    assert signal.getitimer(signal.ITIMER_PROF) == (0, 0)
