@@ -38,6 +38,7 @@ LAYERS: dict[str, Rule] = {
     "kernels.base": Rule(may=("_check", "stable")),
     "kernels.proposal": Rule(may=("stable", "drift", "kernels.base")),
     "kernels": Rule(may=("kernels.*",)),
+    "kernels.heavy_tail": Rule(may=("_check", "kernels.*")),
     "kernels.*": Rule(may=("_check", "stable", "drift", "kernels.base", "kernels.proposal")),
     "samples": Rule(may=("_check",)),
     "progress": Rule(may=("_check",)),

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from mafla.kernels.fractional_langevin import fula
     from mafla.kernels.fractional_underdamped import fuld
     from mafla.kernels.fractional_walk import frw
+    from mafla.kernels.heavy_tail import heavy_tail
     from mafla.kernels.langevin import ula
     from mafla.kernels.learned_fractional import mafla
     from mafla.kernels.metropolis_langevin import mala
+    from mafla.kernels.radial_walk import radial
     from mafla.kernels.score_fractional import score_mafla
     from mafla.learn.acceptance import fit_acceptance
     from mafla.learn.audit import audit
@@ -48,12 +50,14 @@ __all__ = [
     "frw",
     "fula",
     "fuld",
+    "heavy_tail",
     "load",
     "local_drift",
     "mafla",
     "mala",
     "maxcut",
     "metrics",
+    "radial",
     "read_graph",
     "riesz_drift",
     "sample",
@@ -79,11 +83,13 @@ _HOME = {
     "frw": "kernels.fractional_walk",
     "fula": "kernels.fractional_langevin",
     "fuld": "kernels.fractional_underdamped",
+    "heavy_tail": "kernels.heavy_tail",
     "load": "learn.loading",
     "local_drift": "drift",
     "mafla": "kernels.learned_fractional",
     "mala": "kernels.metropolis_langevin",
     "maxcut": "graphs.maxcut",
+    "radial": "kernels.radial_walk",
     "read_graph": "graphs.reading",
     "riesz_drift": "drift",
     "sample": "run",

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from mafla import _check
 from mafla._interrupt import interrupts
-from mafla.kernels.base import Kernel, check_kernel
+from mafla.kernels.base import Kernel, check_kernel, params_at
 from mafla.program import Draws, Program, compile_program, empty_buffer
 from mafla.progress import Report, progress_bar
 from mafla.samples import to_datatree
@@ -54,7 +54,7 @@ def sample(
 
     Returns:
         A tree with groups ``posterior`` (``x``: chain, draw, dim) and ``sample_stats`` (``acceptance_rate``,
-        ``nonfinite`` and, where the kernel knows it, ``lp``). Its attributes hold the settings and the tuned step size.
+        ``nonfinite`` and, where the kernel knows it, ``lp``). Its attributes hold the settings and what was tuned.
         After Ctrl-C it holds the draws made until then.
 
     Example:
@@ -79,7 +79,7 @@ def sample(
     program = compile_program(kernel._replace(params=None), start.shape, start.dtype, thin)
     states = program.init(start)
     _check_start(states)
-    params = jax.tree.map(lambda leaf: jnp.asarray(leaf, start.dtype), kernel.params)
+    params = jax.tree.map(lambda leaf: jnp.asarray(leaf, start.dtype), params_at(kernel, len(start)))
     if warmup:
         with progress_bar("warm-up", warmup, shown=progress) as report:
             params, states = _warm_up(program, params, states, key_warm, warmup, deadline, report)
@@ -91,9 +91,9 @@ def sample(
         "num_steps": num_steps,
         "warmup": warmup,
         "thin": thin,
-        "step_size": np.array([float(leaf) for leaf in jax.tree.leaves(params)]).squeeze(),
         "stopped_early": int(len(draws.position) < num_steps // thin),
         "seconds": time.monotonic() - started,
+        **_tuned(params),
     }
     stats = {"acceptance_rate": draws.acceptance_rate, "nonfinite": draws.nonfinite, "lp": draws.logdensity}
     by_chain = {name: value.T for name, value in stats.items() if value is not None}
@@ -164,6 +164,13 @@ def _draw(
             pace.ran(count)
     made = min(total, done * plan.draws)  # the last row may make more than are wanted
     return Draws(*(None if part is None else np.asarray(part).reshape(-1, *part.shape[2:])[:made] for part in buffer))
+
+
+def _tuned(params: Any) -> dict[str, np.ndarray]:
+    """Return what warm-up may have changed, by name; of a cycle the step sizes of all parts. Matrices are left out."""
+    if hasattr(params, "_asdict"):
+        return {name: np.asarray(value) for name, value in params._asdict().items() if value.ndim < 2}
+    return {"step_size": np.array([leaf for leaf in jax.tree.leaves(params) if leaf.ndim == 0])}
 
 
 def _check_memory(draws: int, states: Any) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from mafla import stable
-from mafla.kernels.base import Kernel, Noise, StepSize
+from mafla.kernels.base import Kernel, Noise, StepSize, params_at
 
 Numbers = NDArray[np.floating[Any]]
 
@@ -48,7 +48,9 @@ def batch_noise(kernel: Kernel, key: Array, positions: Array) -> Any:
 
 def one_step(kernel: Kernel, seed: int, positions: Array) -> tuple[Any, Any]:
     """Move each row of ``positions`` once, with noise of its own."""
-    return many(kernel)(kernel.params, positions, batch_noise(kernel, jax.random.key(seed), positions))
+    return many(kernel)(
+        params_at(kernel, positions.shape[1]), positions, batch_noise(kernel, jax.random.key(seed), positions)
+    )
 
 
 class Walk(NamedTuple):
@@ -66,7 +68,7 @@ def walk(kernel: Kernel, seed: int, positions: Array, steps: int) -> Walk:
 
     @jax.jit
     def step(states: Any, key: Array) -> tuple[Any, Array]:
-        states, infos = advance(kernel.params, states, batch_noise(kernel, key, positions))
+        states, infos = advance(params_at(kernel, positions.shape[1]), states, batch_noise(kernel, key, positions))
         return states, infos.acceptance_rate.mean()
 
     states, rates, seen = jax.jit(jax.vmap(kernel.init))(positions), [], []

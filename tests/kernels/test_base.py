@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import mafla
-from mafla.kernels.base import Info, StepSize, WalkState, draw_noise, metropolis, tune_step_size, unadjusted
+from mafla.kernels.base import Info, Pace, StepSize, WalkState, draw_noise, metropolis, tune_step_size, unadjusted
 
 from .support import dkw_band, ks_distance, stable_cdf
 
@@ -113,7 +113,7 @@ def test_noise_follows_its_law() -> None:
 @pytest.mark.parametrize(("rate", "factor"), [(0.9, math.exp(0.2)), (0.1, math.exp(-0.2))])
 def test_step_size_grows_when_too_much_is_accepted(rate: float, factor: float) -> None:
     info = Info(jnp.full(4, rate), jnp.ones(4, bool), jnp.zeros(4, bool))
-    tuned = tune_step_size(0.5)(StepSize(2.0), None, info, 0.5)
+    tuned = tune_step_size(0.5)(StepSize(2.0), None, info, Pace(0.5, 0.0))
     assert float(tuned.step_size) == pytest.approx(2 * factor, rel=1e-5)
 
 

@@ -7,12 +7,14 @@ import pytest
 
 import mafla
 from mafla import targets
+from mafla.kernels.base import Pace
 
 from .support import batch_noise, many, one_step
 
 TARGET = targets.student_t(2, 3)
 PARTS = (mafla.exact_mafla(TARGET.logdensity, 1.5, 0.5), mafla.frw(TARGET.logdensity, 1.2, 2.0))
 CYCLE = mafla.cycle(*PARTS)
+PACE = Pace(gain=0.1, progress=0.5)
 
 
 def test_parts_are_applied_in_turn_each_with_noise_of_its_own() -> None:
@@ -32,9 +34,10 @@ def test_parts_are_applied_in_turn_each_with_noise_of_its_own() -> None:
 
 def test_each_part_is_tuned_by_its_own_acceptance() -> None:
     states, infos = one_step(CYCLE, 0, jnp.ones((50, 3)))
-    tuned = CYCLE.tune(CYCLE.params, states, infos, 0.1)
-    for part, before, info, after in zip(PARTS, CYCLE.params, infos.parts, tuned, strict=True):
-        assert after == part.tune(before, states, info, 0.1)
+    tuned = CYCLE.tune(CYCLE.params, states, infos, PACE)
+    parts = zip(PARTS, CYCLE.params, states.parts, infos.parts, tuned, strict=True)
+    for part, before, state, info, after in parts:
+        assert after == part.tune(before, state, info, PACE)
     assert tuned[0] != tuned[1]
 
 

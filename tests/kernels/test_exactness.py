@@ -15,7 +15,7 @@ from jaxtyping import Array
 
 import mafla
 from mafla import targets
-from mafla.kernels.base import Kernel
+from mafla.kernels.base import Kernel, params_at
 
 from .support import batch_noise, normals, one_step
 
@@ -37,11 +37,13 @@ def kernels(logdensity: LogDensity, score: LogDensity, alpha: float = 1.5, step_
         "score": mafla.score_mafla(score, alpha, step_size),
         "learned": mafla.mafla(score, lambda new, old: 0.3 * (score(new) - score(old)).sum(), alpha, step_size),
         "cycle": mafla.cycle(exact, mafla.frw(logdensity, alpha, step_size)),
+        "radial": mafla.radial(logdensity, scale=step_size),
+        "heavy tail": mafla.heavy_tail(logdensity, alpha, step_size),
     }
 
 
 KERNELS = kernels(TARGET.logdensity, TARGET.score)
-METROPOLIS = {"mala", "frw", "auxiliary", "marginal", "score", "learned", "cycle"}
+METROPOLIS = {"mala", "frw", "auxiliary", "marginal", "score", "learned", "cycle", "radial", "heavy tail"}
 every_kernel = pytest.mark.parametrize("name", KERNELS)
 
 
@@ -99,7 +101,7 @@ def broken_step(name: str, what: str) -> Callable[[float], tuple[Any, Any]]:
 
     def one(value: Any, position: Array, noise: Any) -> tuple[Any, Any]:
         kernel = broken(value, what)[name]
-        return kernel.move(kernel.params, kernel.init(position), noise)
+        return kernel.move(params_at(kernel, 2), kernel.init(position), noise)
 
     run = jax.jit(jax.vmap(one, in_axes=(None, 0, 0)))
     noise = batch_noise(broken(0.0, what)[name], jax.random.key(1), start)
@@ -107,7 +109,7 @@ def broken_step(name: str, what: str) -> Callable[[float], tuple[Any, Any]]:
 
 
 KNOW_A_SCORE = ["ula", "fula", "score", "learned"]
-KNOW_A_DENSITY = ["mala", "frw", "auxiliary", "marginal", "cycle"]
+KNOW_A_DENSITY = ["mala", "frw", "auxiliary", "marginal", "cycle", "heavy tail"]
 BROKEN = [(name, "score", value) for name in KNOW_A_SCORE for value in (math.nan, math.inf, -math.inf)]
 BROKEN += [(name, "logdensity", value) for name in KNOW_A_DENSITY for value in (math.nan, math.inf)]
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 import mafla
 from mafla import stable, targets
-from mafla.kernels.base import StepSize
+from mafla.kernels.base import Pace, StepSize
 
 from .support import Numbers, batch_noise, dkw_band, ks_distance, stable_cdf
 
@@ -79,7 +79,7 @@ def test_nonfinite_score_is_turned_down_and_reported(value: float) -> None:
 
 def test_step_size_is_the_users() -> None:
     kernel = mafla.fuld(lambda x: -x, 1.5, 0.1)
-    assert kernel.tune(StepSize(0.1), None, None, 1.0) == StepSize(0.1)
+    assert kernel.tune(StepSize(0.1), None, None, Pace(1.0, 0.5)) == StepSize(0.1)
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, float("nan")])

@@ -7,7 +7,7 @@ from jaxtyping import Array
 
 import mafla
 from mafla import targets
-from mafla.kernels.base import Noise
+from mafla.kernels.base import Noise, Pace
 
 from .support import forced, many, normals, one_step, stable_log_ratio
 
@@ -42,7 +42,7 @@ def test_true_ratio_makes_it_the_exact_kernel() -> None:
 def test_warm_up_leaves_the_step_size_alone() -> None:
     kernel = kernel_with(lambda new, old: jnp.minimum(0, TARGET.logdensity(new) - TARGET.logdensity(old)))
     states, infos = one_step(kernel, 0, normals(0, (10, 2)))
-    assert kernel.tune(kernel.params, states, infos, 1.0) == kernel.params
+    assert kernel.tune(kernel.params, states, infos, Pace(1.0, 0.5)) == kernel.params
 
 
 def test_acceptance_must_be_a_scalar() -> None:

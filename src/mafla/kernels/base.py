@@ -19,6 +19,7 @@ __all__ = [
     "Kernel",
     "LangevinState",
     "Noise",
+    "Pace",
     "StepSize",
     "WalkState",
     "assemble",
@@ -28,6 +29,7 @@ __all__ = [
     "draw_noise",
     "keep",
     "metropolis",
+    "params_at",
     "tune_step_size",
     "unadjusted",
 ]
@@ -50,6 +52,13 @@ class Noise(NamedTuple):
     normal: Position
     log_scale: Any = None  # log A of the stable vector sqrt(2A) z
     log_uniform: Any = None
+
+
+class Pace(NamedTuple):
+    """How warm-up goes on: by how much to change parameters, and which share of it is over."""
+
+    gain: Any
+    progress: Any
 
 
 class StepSize(NamedTuple):
@@ -81,8 +90,8 @@ class Kernel(NamedTuple):
         step: ``step(rng_key, state) -> (state, info)``.
         noise: ``noise(rng_key, shape, dtype)`` draws the randomness of a step at positions of shape ``(dim, *chains)``.
         move: ``move(params, state, noise) -> (state, info)``, deterministic, for a single chain.
-        params: the parameters with which ``step`` runs.
-        tune: ``tune(params, states, infos, gain) -> params`` nudges the parameters after a step of all chains.
+        params: the parameters with which ``step`` runs, or a function that returns them for a dimension.
+        tune: ``tune(params, states, infos, pace) -> params`` nudges the parameters after a step of all chains.
     """
 
     init: Callable[..., Any]
@@ -113,9 +122,16 @@ def assemble(
         return init(jnp.asarray(position, jnp.result_type(position, jnp.float32)))
 
     def step(rng_key: Key[Array, ""], state: Any) -> tuple[Any, Any]:
-        return move(params, state, noise(rng_key, state.position.shape, state.position.dtype))
+        known = params_at(kernel, state.position.shape[0])
+        return move(known, state, noise(rng_key, state.position.shape, state.position.dtype))
 
-    return Kernel(init_at, step, noise, move, params, tune)
+    kernel = Kernel(init_at, step, noise, move, params, tune)
+    return kernel
+
+
+def params_at(kernel: Kernel, dim: int) -> Any:
+    """Return the parameters of a kernel in a space of so many dimensions."""
+    return kernel.params(dim) if callable(kernel.params) else kernel.params
 
 
 def draw_noise(alpha: float | None, *, accept: bool) -> Callable[[Key[Array, ""], tuple[int, ...], Any], Noise]:
@@ -149,22 +165,22 @@ def unadjusted(proposed: Any, current: Any) -> tuple[Any, Info]:
     return _select(finite, proposed, current), Info(rate, finite, ~finite)
 
 
-def tune_step_size(target_acceptance: float) -> Callable[[StepSize, Any, Info, Any], StepSize]:
+def tune_step_size(target_acceptance: float) -> Callable[[StepSize, Any, Info, Pace], StepSize]:
     """Return the Robbins-Monro rule that moves the log step size until chains accept at the target rate."""
     if not 0 < _check.number("target_acceptance", target_acceptance) < 1:
         raise ValueError(f"target_acceptance must be a number in (0, 1), got {target_acceptance}")
 
-    def tune(params: StepSize, states: Any, infos: Info, gain: Any) -> StepSize:
+    def tune(params: StepSize, states: Any, infos: Info, pace: Pace) -> StepSize:
         del states
         excess = jnp.mean(infos.acceptance_rate) - target_acceptance
-        return StepSize(params.step_size * jnp.exp(gain * excess))
+        return StepSize(params.step_size * jnp.exp(pace.gain * excess))
 
     return tune
 
 
-def keep(params: Any, states: Any, infos: Any, gain: Any) -> Any:
+def keep(params: Any, states: Any, infos: Any, pace: Pace) -> Any:
     """Leave the parameters as they are: for kernels whose step size is the user's."""
-    del states, infos, gain
+    del states, infos, pace
     return params
 
 

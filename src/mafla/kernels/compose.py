@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from mafla.kernels.base import Info, Kernel, assemble, check_kernel
+from mafla.kernels.base import Info, Kernel, Pace, assemble, check_kernel, params_at
 
-__all__ = ["cycle"]
+__all__ = ["CycleInfo", "cycle", "summarise"]
 
 
 class CycleState(NamedTuple):
@@ -68,15 +68,20 @@ def cycle(*kernels: Kernel) -> Kernel:
             position = part.position
             moved.append((part, info))
         parts, infos = zip(*moved, strict=True)
-        return CycleState(position, parts), _summarise(infos)
+        return CycleState(position, parts), summarise(infos)
 
-    def tune(params: Any, states: Any, infos: CycleInfo, gain: Any) -> tuple[Any, ...]:
-        parts = zip(kernels, params, infos.parts, strict=True)
-        return tuple(kernel.tune(param, states, info, gain) for kernel, param, info in parts)
+    def tune(params: Any, states: CycleState, infos: CycleInfo, pace: Pace) -> tuple[Any, ...]:
+        parts = zip(kernels, params, states.parts, infos.parts, strict=True)
+        return tuple(kernel.tune(param, state, info, pace) for kernel, param, state, info in parts)
 
-    return assemble(init, noise, move, tuple(kernel.params for kernel in kernels), tune)
+    def params(dim: int) -> tuple[Any, ...]:
+        return tuple(params_at(kernel, dim) for kernel in kernels)
+
+    is_known = not any(callable(kernel.params) for kernel in kernels)
+    return assemble(init, noise, move, params(0) if is_known else params, tune)
 
 
-def _summarise(parts: tuple[Info, ...]) -> CycleInfo:
+def summarise(parts: tuple[Info, ...]) -> CycleInfo:
+    """Return what happened in several moves, one after the other."""
     rates, accepted, nonfinite = (jnp.stack(column) for column in zip(*(part[:3] for part in parts), strict=True))
     return CycleInfo(rates.mean(), accepted.any(), nonfinite.any(), parts)

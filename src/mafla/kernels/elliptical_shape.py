@@ -1,0 +1,101 @@
+"""The centre and the shape of a target, learned step by step from all chains in a way that heavy tails cannot break.
+
+Only directions count: those of the chains as seen from the centre, and those of the gradients there. Every chain has a
+bounded influence, however far out it is, and no moment needs to exist.
+
+- Centre: the spatial median of the chains (Hettmansperger and Randles 2002), but for most of what lies along their
+  gradients. The gradient of an elliptical law points at its centre, in coordinates in which the law is round. What is
+  left of the position across the gradient is therefore the error of the centre, without the noise of the position.
+- Shape: that in which positions and gradients are spread over directions alike. If the law is round so are both. In a
+  small cloud anywhere on a slope, of whatever shape, gradients differ by the Hessian times what positions do, and
+  the coordinates in which both have one shape are those that make the Hessian round.
+- Size: the median radius.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+from jax.scipy.linalg import cho_solve, solve_triangular
+from jaxtyping import Array, Float
+
+__all__ = ["Shape", "follow", "unit_shape"]
+
+LARGEST_GAIN = 0.5
+SMALLEST = 1e-30  # what is shorter has no direction
+
+Vectors = Float[Array, "dim chains"]
+
+
+class Shape(NamedTuple):
+    """An ellipsoid: half of the chains are in ``center + factor @ (ball of radius sqrt(dim))``."""
+
+    center: Float[Array, " dim"]
+    factor: Float[Array, "dim dim"]  # lower triangular
+
+
+def unit_shape(dim: int) -> Shape:
+    """Return the shape to start from: the origin, and the same scale in all directions; see `follow`."""
+    return Shape(jnp.zeros(dim), jnp.eye(dim))
+
+
+def follow(shape: Shape, positions: Vectors, gradients: Vectors, gain: Any) -> Shape:
+    """Return the shape, moved towards that of the target by a step of stochastic approximation.
+
+    Args:
+        shape: what is known so far.
+        positions: one column for each chain.
+        gradients: of the log density there, or in proportion to it.
+        gain: how far to go; at most 0.5 is used, and less where there are fewer chains than dimensions.
+
+    Example:
+        >>> import numpy as np
+        >>> rng, shape = np.random.default_rng(0), unit_shape(2)
+        >>> middle, width = jnp.array([[5.0], [0.0]]), jnp.array([[3.0], [1.0]])
+        >>> for step in range(200):
+        ...     round_cloud = rng.normal(size=(2, 64)) / rng.normal(size=64)  # Cauchy
+        ...     gradients = -3 * round_cloud / width / (1 + (round_cloud**2).sum(0))
+        ...     shape = follow(shape, middle + width * round_cloud, gradients, (step + 1) ** -0.7)
+        >>> abs(shape.center).round(1), (shape.factor[0, 0] / shape.factor[1, 1]).round(1)
+        (Array([5., 0.], dtype=float32), Array(3., dtype=float32))
+    """
+    dim, chains = positions.shape
+    gain = jnp.minimum(gain, LARGEST_GAIN)
+    away = solve_triangular(shape.factor, positions - shape.center[:, None], lower=True)
+    radius = _lengths(away)
+    outwards, slope = away / radius, shape.factor.T @ gradients
+    # Across the gradient; on the line there is nothing across, and of few dimensions little.
+    downhill = _directions(slope)
+    across = outwards - (1 - 1 / dim) * downhill * jnp.sum(downhill * outwards, axis=0)
+    center = shape.center + gain / jnp.mean(1 / radius) * (shape.factor @ across.mean(1))
+    size = jnp.exp(gain * jnp.mean(jnp.sign(radius - math.sqrt(dim))))
+    turn = gain * min(1, chains / dim)
+    narrower = _spread(_directions(slope - jnp.median(slope, axis=1, keepdims=True)), turn)
+    narrower = jnp.linalg.cholesky(cho_solve((narrower, True), jnp.eye(dim, dtype=positions.dtype)))
+    factor = shape.factor @ _of_volume_one(_spread(outwards, turn)) @ _of_volume_one(narrower)
+    return Shape(center, size * factor)
+
+
+def _directions(vectors: Vectors) -> Vectors:
+    return vectors / _lengths(vectors)
+
+
+def _lengths(vectors: Vectors) -> Float[Array, " chains"]:
+    """Return the lengths of vectors, also of those whose squares are beyond the range of numbers."""
+    largest = jnp.maximum(jnp.abs(vectors).max(0), SMALLEST)
+    return largest * jnp.maximum(jnp.linalg.norm(vectors / largest, axis=0), 1)
+
+
+def _spread(directions: Vectors, gain: Any) -> Float[Array, "dim dim"]:
+    """Return the Cholesky factor of a ball, stretched a little to where directions point; a ball if that is everywhere.
+
+    >>> _spread(jnp.eye(2), 0.1).round(6).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    dim, chains = directions.shape
+    ball = jnp.eye(dim, dtype=directions.dtype)
+    return jnp.linalg.cholesky((1 - gain) * ball + gain * dim / chains * directions @ directions.T)
+
+
+def _of_volume_one(factor: Float[Array, "dim dim"]) -> Float[Array, "dim dim"]:
+    return factor / jnp.exp(jnp.mean(jnp.log(jnp.diagonal(factor))))

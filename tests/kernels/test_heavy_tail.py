@@ -1,0 +1,131 @@
+"""The kernel for heavy tails: its ratio by an independent formula, what warm-up finds, and tails that are right."""
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+import mafla
+from mafla import targets
+from mafla.kernels.base import Noise, Pace
+from mafla.kernels.heavy_tail import HeavyTailParams
+from mafla.kernels.radial_walk import RadialNoise
+
+from .support import Numbers, one_step
+
+DIM, DF, ALPHA = 3, 2.0, 1.6
+FACTOR = np.array([[1.0, 0.0, 0.0], [0.5, 2.0, 0.0], [-1.0, 0.3, 0.7]])
+STUDENT = targets.student_t(DF, DIM)
+
+
+def student(x: Numbers) -> Numbers:
+    return -(DF + DIM) / 2 * np.log1p((x * x).sum(-1) / DF)
+
+
+def student_score(x: Numbers) -> Numbers:
+    return -(DF + DIM) * x / (DF + (x * x).sum(-1, keepdims=True))
+
+
+def log_gaussian(residual: Numbers, deviation: Numbers) -> Numbers:
+    """Up to a constant of the pair, with covariance ``deviation² FACTOR FACTORᵀ``."""
+    return -0.5 * ((residual @ np.linalg.inv(FACTOR).T / deviation[:, None]) ** 2).sum(-1)
+
+
+@pytest.mark.usefixtures("x64")
+def test_the_acceptance_is_the_ratio_of_densities_given_the_scale() -> None:
+    """Positions, scales and step sizes over many decades; nothing moves radially."""
+    rng, size = np.random.default_rng(0), 100_000
+    x = rng.normal(size=(size, DIM)) * 10 ** rng.uniform(-1, 3, size)[:, None]
+    step, log_scale = 10 ** rng.uniform(-3, 1, size), rng.normal(size=size) * 3
+    normal = rng.normal(size=(size, DIM))
+    kernel = mafla.heavy_tail(STUDENT.logdensity, ALPHA)
+
+    def one(step: Any, x: Any, normal: Any, log_scale: Any) -> tuple[Any, Any]:
+        params = HeavyTailParams(step, 1.0, jnp.zeros(DIM), jnp.asarray(FACTOR), settled=0.0)
+        noise = Noise(normal, log_scale, jnp.asarray(-jnp.inf)), RadialNoise(jnp.ones(()), jnp.asarray(-jnp.inf))
+        state, info = kernel.move(params, kernel.init(x), noise)
+        return state.position, info.parts[0].acceptance_rate
+
+    there, rate = map(np.asarray, jax.jit(jax.vmap(one))(step, x, normal, log_scale))
+    deviation = step ** (1 / ALPHA) * np.sqrt(2 * np.exp(log_scale))
+    share = (step ** (2 / ALPHA) * np.minimum(np.exp(log_scale), 1))[:, None]
+    drift, drift_back = (share * student_score(at) @ (FACTOR @ FACTOR.T) for at in (x, there))
+    np.testing.assert_allclose(there, x + drift + deviation[:, None] * (normal @ FACTOR.T), rtol=1e-9, atol=1e-9)
+    forth, back = log_gaussian(there - x - drift, deviation), log_gaussian(x - there - drift_back, deviation)
+    expected = np.minimum(student(there) - student(x) + back - forth, 0)
+    seen = (rate > 1e-300) & (np.abs(forth) < 1e3)  # beyond, the formula here subtracts squares of long jumps
+    assert seen.mean() > 0.8
+    np.testing.assert_allclose(np.log(rate[seen]), expected[seen], rtol=1e-6, atol=1e-6)
+    assert np.mean(expected < -0.1) > 0.25
+
+
+def test_before_it_has_settled_nothing_moves_radially() -> None:
+    kernel = mafla.heavy_tail(lambda _: jnp.zeros(()), 2.0, 1e-12)
+    x, still = jnp.ones((50, DIM)), HeavyTailParams(1e-12, 1.0, jnp.zeros(DIM), jnp.eye(DIM), settled=0.0)
+    for settled in (0.0, 1.0):
+        params = still._replace(settled=settled)
+        states, _ = one_step(kernel._replace(params=params), 0, x)
+        assert bool((jnp.abs(states.position - x) > 1e-3).any()) == bool(settled)
+
+
+def test_the_centre_is_learned_first_and_the_radial_scale_then() -> None:
+    kernel = mafla.heavy_tail(STUDENT.logdensity)
+    x = 2 + jax.random.normal(jax.random.key(0), (64, DIM))
+    states, infos = one_step(kernel, 1, x)
+    columns = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 0, -1), states)
+    before = kernel.params(DIM)
+    early, late = (kernel.tune(before, columns, infos, Pace(jnp.float32(0.5), jnp.float32(at))) for at in (0.1, 0.9))
+    assert (float(early.settled), float(late.settled)) == (0, 1)
+    assert bool((early.center != before.center).any())
+    np.testing.assert_array_equal(late.center, before.center)
+    assert float(early.radial_scale) == 1
+    assert float(late.radial_scale) != 1
+    for tuned in (early, late):
+        assert float(tuned.step_size) != before.step_size
+        assert bool((tuned.factor != before.factor).any())
+
+
+@pytest.mark.parametrize(("df", "dim", "start"), [(1.0, 1, 1e3), (1.0, 10, 1.0), (2.0, 30, 1.0)])
+def test_tails_of_a_stretched_law_far_away_are_right_after_a_cold_start(df: float, dim: int, start: float) -> None:
+    rng = np.random.default_rng(dim)
+    factor = np.linalg.qr(rng.normal(size=(dim, dim)))[0] * np.geomspace(1, 30, dim)
+    inverse, center = jnp.asarray(np.linalg.inv(factor), jnp.float32), jnp.asarray(factor @ rng.normal(size=dim) * 10)
+
+    def logdensity(x: Any) -> Any:
+        return -(df + dim) / 2 * jnp.log1p(((inverse @ (x - center)) ** 2).sum() / df)
+
+    at = start * jax.random.normal(jax.random.key(0), (64, dim))
+    kernel = mafla.heavy_tail(logdensity)
+    tree = mafla.sample(kernel, jax.random.key(1), at, 1000, warmup=600, progress=False)
+    away = (tree["posterior"]["x"].to_numpy() - np.asarray(center)) @ np.asarray(inverse).T
+    squares = (away.astype(np.float64) ** 2).sum(-1) / dim
+    for level in (0.5, 0.95, 0.99):
+        shares = (squares > stats.f(dim, df).ppf(level)).mean(1)  # of each chain
+        error = shares.std() / math.sqrt(len(shares))
+        assert abs(shares.mean() - (1 - level)) < 5 * error
+        assert error < 0.2 * (1 - level)
+    assert tree.attrs["center"].shape == (dim,)
+    assert tree.attrs["settled"] == 1
+
+
+def test_it_is_a_part_of_a_cycle_like_others() -> None:
+    kernel = mafla.cycle(mafla.heavy_tail(STUDENT.logdensity), mafla.frw(STUDENT.logdensity, 1.2, 1.0))
+    start = jax.random.normal(jax.random.key(0), (16, DIM))
+    tree = mafla.sample(kernel, jax.random.key(1), start, 50, warmup=50, progress=False)
+    assert np.isfinite(tree["posterior"]["x"]).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"alpha": 1.0}, r"alpha must be a number in \(1, 2\], got 1"),
+        ({"step_size": -1.0}, "step_size must be a positive finite number, got -1"),
+    ],
+)
+def test_bad_settings_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        mafla.heavy_tail(STUDENT.logdensity, **options)
