@@ -57,14 +57,15 @@ def mixture_scatter(panels: Mapping[str, ArrayLike], locations: ArrayLike) -> "F
     return figure
 
 
-def best_against_seconds(panels: Mapping[str, tuple[float, Mapping[str, ArrayLike]]]) -> "Figure":
+def best_against_seconds(panels: Mapping[str, tuple[float, float, Mapping[str, ArrayLike]]]) -> "Figure":
     """Draw how far the best so far is from the best known, against seconds, for several solvers on several problems.
 
     Args:
-        panels: by title, the best value known and, by the name of each solver, its history of (seconds, value).
+        panels: by title, the best value known, the seconds that all had and, by the name of each solver, its history
+            of (seconds, value).
 
     Example:
-        >>> figure = best_against_seconds({"G1": (11624.0, {"ours": [(0.1, 11000.0), (1.0, 11624.0)]})})
+        >>> figure = best_against_seconds({"G1": (11624.0, 2.0, {"ours": [(0.1, 11000.0), (1.0, 11624.0)]})})
         >>> len(figure.axes)
         1
     """
@@ -75,15 +76,14 @@ def best_against_seconds(panels: Mapping[str, tuple[float, Mapping[str, ArrayLik
         raise ValueError("panels must hold at least one problem, got none")
     figure = Figure(figsize=(4.2 * len(panels), 3.8), layout="constrained")
     axes = figure.subplots(1, len(panels), squeeze=False)[0]
-    names = list(dict.fromkeys(name for _, histories in panels.values() for name in histories))
-    for axis, (title, (known, histories)) in zip(axes, panels.items(), strict=True):
+    names = list(dict.fromkeys(name for *_, histories in panels.values() for name in histories))
+    for axis, (title, (known, limit, histories)) in zip(axes, panels.items(), strict=True):
         for name, history in histories.items():
             seconds, values = np.asarray(history, np.float64).T
             gap = 100 * np.abs(known - values) / abs(known)
             style = {"color": COLOURS[names.index(name) % len(COLOURS)], "linewidth": 1.8}
-            axis.step(
-                np.append(seconds, 1.05 * seconds[-1]), np.append(gap, gap[-1]), where="post", label=name, **style
-            )
+            end = max(limit, seconds[-1])
+            axis.step(np.append(seconds, end), np.append(gap, gap[-1]), where="post", label=name, **style)
             axis.plot(seconds[-1], gap[-1], "o", markersize=4, color=style["color"])
         axis.set_title(title, color=INK, fontsize=11)
         axis.set_xscale("log")

@@ -74,32 +74,22 @@ def run(
 
 
 def describe(rows: list[Row]) -> Any:
-    """Return a table: for each graph the goal, and the median and the best of each solver over the seeds.
+    """Return a table for each problem: graphs, and the median of each solver over the seeds.
 
     Example:
         >>> row = {"problem": "maxcut", "graph": "G1", "solver": "mafla", "value": 11624.0, "known": 11624.0}
-        >>> describe([row | {"goal": 11624.0, "share": 0.8, "limit": 20.0, "seed": 0}]).row_count
-        1
+        >>> tables = describe([row | {"goal": 11624.0, "share": 0.8, "limit": 20.0, "seed": 0}])
+        >>> [table.row_count for table in tables.renderables]
+        [1]
     """
-    from rich import box
-    from rich.table import Table
+    from rich.console import Group
 
-    solvers = list(dict.fromkeys(row["solver"] for row in rows))
-    caption = "median over the seeds (best, where it differs); ✓ and ✗: ours against the goal; equal CPU seconds"
-    grid = Table(title="Cuts and covers", caption=caption, box=box.SIMPLE_HEAD, padding=(0, 1))
-    for heading in ("graph", "s", "best known", "goal", *solvers):
-        grid.add_column(heading, justify="left" if heading == "graph" else "right", no_wrap=True)
-    for own in _by_graph(rows):
-        shown = own[0]
-        cells = [_shown([row for row in own if row["solver"] == solver], solver) for solver in solvers]
-        known, goal = f"{shown['known']:g}", f"{shown['goal']:g}"
-        grid.add_row(f"{shown['problem']}: {shown['graph']}", f"{shown['limit']:g}", known, goal, *cells)
-    return grid
+    return Group(*(_table(problem, own) for (problem,), own in _by(("problem",), rows)))
 
 
 def summary(rows: list[Row]) -> str:
     """Return in words how many goals were reached, and which were not; see `describe`."""
-    graphs = list(_by_graph(rows))
+    graphs = [own for _, own in _by(("problem", "graph"), rows)]
     ours = [[row for row in own if row["solver"] == OURS] for own in graphs]
     missed = [own[0]["graph"] for own in ours if own and not _is_reached(own)]
     text = f"Goals reached on {len(graphs) - len(missed)} of {len(graphs)} graphs."
@@ -115,7 +105,7 @@ def picture(rows: list[Row]) -> Any:
     panels = {}
     for name in shown:
         own = [row for row in rows if row["graph"] == name and row["history"]]
-        panels[name] = (own[0]["known"], {row["solver"]: row["history"] for row in own[::-1]})
+        panels[name] = (own[0]["known"], own[0]["limit"], {row["solver"]: row["history"] for row in own[::-1]})
     return best_against_seconds(panels)
 
 
@@ -149,9 +139,28 @@ def _cells(instance: Instance, seeds: range, names: list[str]) -> Iterator[Row]:
             yield {**common, **made, "history": [list(pair) for pair in found.history]}
 
 
-def _by_graph(rows: list[Row]) -> Iterator[list[Row]]:
-    for key in dict.fromkeys((row["problem"], row["graph"]) for row in rows):
-        yield [row for row in rows if (row["problem"], row["graph"]) == key]
+def _table(title: str, rows: list[Row]) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    solvers = list(dict.fromkeys(row["solver"] for row in rows))
+    caption = "median over the seeds, at equal CPU seconds; ✓ and ✗: ours against its goal"
+    grid = Table(title=title, caption=caption, box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
+    grid.add_column("graph")
+    for heading in ("s", "best known", *solvers):
+        grid.add_column(heading.replace(" ", "\n", 1), justify="right", no_wrap=True)
+    for (graph,), own in _by(("graph",), rows):
+        cells = [_shown([row for row in own if row["solver"] == solver], solver) for solver in solvers]
+        grid.add_row(graph, f"{own[0]['limit']:g}", f"{own[0]['known']:g}", *cells)
+    return grid
+
+
+def _by(names: tuple[str, ...], rows: list[Row]) -> Iterator[tuple[Any, list[Row]]]:
+    """Return groups of rows that have the same values of these names."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in names), []).append(row)
+    yield from groups.items()
 
 
 def _is_reached(own: list[Row]) -> bool:
@@ -163,15 +172,12 @@ def _is_reached(own: list[Row]) -> bool:
 def _shown(own: list[Row], solver: str) -> str:
     if not own:
         return ""
-    values = [row["value"] for row in own]
-    best = max(values) if own[0]["problem"] == "maxcut" else min(values)
-    middle = float(np.median(values))
-    text = f"{middle:g}" if middle == best else f"{middle:g} ({best:g})"
-    return text + (("✓" if _is_reached(own) else "✗") if solver == OURS else "")
+    middle = f"{np.median([row['value'] for row in own]):g}"
+    return middle + (("✓" if _is_reached(own) else "✗") if solver == OURS else "")
 
 
 def _line(instance: Instance, rows: list[Row]) -> str:
     own = [row for row in rows if (row["problem"], row["graph"]) == (instance.problem, instance.name)]
-    solvers = dict.fromkeys(row["solver"] for row in own)
-    parts = [f"{name} {_shown([row for row in own if row['solver'] == name], name)}" for name in solvers]
+    values = {name: [f"{row['value']:g}" for row in found] for (name,), found in _by(("solver",), own)}
+    parts = [" ".join([name, *found]) for name, found in values.items()]
     return f"{instance.problem}: {instance.name}: {', '.join(parts)} (best known {instance.known:g})"
