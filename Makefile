@@ -40,10 +40,10 @@ demo: .venv-core/.ready ## sample a few hard targets and write the results to de
 	$(CORE)/mafla demo --output demo
 
 test: .venv/.ready ## run the tests and the examples in docstrings, without the slow ones
-	$(BIN)/pytest -n $(JOBS) --dist worksteal
+	$(BIN)/pytest -n $(JOBS) --dist loadfile
 
 test-slow: .venv/.ready ## run the slow tests only
-	$(BIN)/pytest -n $(JOBS) --dist worksteal -m slow
+	$(BIN)/pytest -n $(JOBS) --dist loadfile -m slow
 
 lint: .venv/.ready ## check style, types, metadata and the shape of the repository
 	$(BIN)/ruff check

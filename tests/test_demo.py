@@ -29,6 +29,7 @@ def test_exact_is_closer_to_the_floor_than_fula() -> None:
     assert rows["FULA"]["q99_error_ratio"] > 5 * quick().luck["q99_error"][1]
 
 
+@pytest.mark.slow
 def test_rows_are_the_metrics_of_the_last_states() -> None:
     result = quick()
     for row in result.rows:
@@ -50,6 +51,7 @@ def test_every_chain_moved_and_only_metropolis_rejects() -> None:
     assert 0.5 < rates["exact MAFLA"] < 1
 
 
+@pytest.mark.slow
 def test_luck_surrounds_the_floor() -> None:
     assert all(low <= 1 <= high for low, high in quick().luck.values())
 
@@ -64,6 +66,7 @@ def test_the_table_fits_a_terminal_and_shows_every_method() -> None:
     assert text.count("/floor") == 3
 
 
+@pytest.mark.slow
 def test_the_summary_is_computed() -> None:
     result = quick()
     changed = [row | {"w1_ratio": 77.7} if row["method"] == "FULA" else row for row in result.rows]

@@ -1,7 +1,6 @@
 """Rounds: each part can be left out, has its share of the time, and what is offered are covers of the whole."""
 
 import itertools
-import types
 from typing import Any
 
 import networkx as nx
@@ -91,9 +90,8 @@ def test_slices_are_short_and_temperatures_fall(monkeypatch: pytest.MonkeyPatch)
 
 def test_dynamics_that_are_too_slow_are_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
     log, ticks = Log(monkeypatch), itertools.count()
-    monkeypatch.setattr("mafla.graphs.watch.time", types.SimpleNamespace(monotonic=lambda: 0.01 * next(ticks)))
     monkeypatch.setattr(cover_rounds, "SLICE_WORK", 150)  # a sweep for each slice, some ticks of the clock
-    watch = Watch("cover", 5.0, None, sign=-1)
+    watch = Watch("cover", 5.0, None, sign=-1, clock=lambda: 0.01 * next(ticks))
     parts = run(watch, CoverPlan(sweeps=1000, exchanges=10**6))
     hot = [part.temperature for part in parts if part.temperature]
     assert 10 < len(hot) < 200

@@ -1,7 +1,6 @@
 """The search cools in the time that there is, keeps few cuts, and each of its parts can be switched off."""
 
 import itertools
-import types
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -86,10 +85,9 @@ def test_each_part_can_be_switched_off(plan: CutPlan, calls: set[str], monkeypat
 def test_annealing_cools_within_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a clock that ticks at each look, with far more sweeps than fit."""
     ticks = itertools.count()
-    monkeypatch.setattr("mafla.graphs.watch.time", types.SimpleNamespace(monotonic=lambda: 0.01 * next(ticks)))
     monkeypatch.setattr(cut_rounds, "SLICE_WORK", 1)
     temperatures = []
-    with Watch("maxcut", 10.0, None) as watch:
+    with Watch("maxcut", 10.0, None, clock=lambda: 0.01 * next(ticks)) as watch:
         search = CutSearch(some_graph(), watch, CutPlan(steps=0, sweeps=10**6), np.random.default_rng(0))
         for part in search.slices():
             if part.temperature:

@@ -106,7 +106,7 @@ def one_exchange(graph: Graph, seconds: float, seed: int) -> Found:
     from networkx.algorithms.approximation import one_exchange as exchange
 
     theirs, clock, number = _networkx(graph), _Clock(seconds, 1), 0
-    with suppress(TimeoutError), _ends_after(seconds):
+    with suppress(TimeoutError), _ends_when(lambda: clock.seconds >= seconds):
         while True:
             sides = np.random.default_rng([seed, number]).choice(np.array([-1, 1], np.int8), graph.num_vertices)
             clock.offer(graph.cut_value(sides))
@@ -159,14 +159,15 @@ DETERMINISTIC_PEERS = (mixed_integer, two_approximation)  # a seed changes nothi
 
 
 @contextmanager
-def _ends_after(seconds: float) -> Iterator[None]:
-    """Raise TimeoutError after so many CPU seconds, in a body that is Python."""
+def _ends_when(is_over: Callable[[], bool]) -> Iterator[None]:
+    """Raise TimeoutError soon after it is over, in a body that is Python."""
 
-    def end(*_: object) -> None:
-        raise TimeoutError
+    def ask(*_: object) -> None:
+        if is_over():
+            raise TimeoutError
 
-    before = signal.signal(signal.SIGPROF, end)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    before = signal.signal(signal.SIGPROF, ask)
+    signal.setitimer(signal.ITIMER_PROF, 0.02, 0.02)
     try:
         yield
     finally:
