@@ -90,7 +90,7 @@ def test_same_key_same_draws_other_key_other_draws() -> None:
 
 
 @pytest.mark.parametrize("step_size", [1e-4, 1e4])
-@pytest.mark.parametrize("chains", [16, 2000])
+@pytest.mark.parametrize("chains", [16, pytest.param(2000, marks=pytest.mark.slow)])
 def test_warm_up_reaches_the_target_acceptance(step_size: float, chains: int) -> None:
     kernel = mafla.exact_mafla(TARGET.logdensity, 1.5, step_size, target_acceptance=0.6)
     tree = mafla.sample(kernel, KEY, TARGET.sample(KEY, chains), 200, warmup=1000, progress=False)

@@ -29,6 +29,7 @@ def tiny_run() -> list[dict[str, object]]:
         return run(0, settings=TINY)
 
 
+@pytest.mark.slow
 def test_every_sampler_runs_on_equal_terms_and_references_stand_beside() -> None:
     rows = tiny_run()
     for problem, references in (

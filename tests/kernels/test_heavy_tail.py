@@ -89,7 +89,14 @@ def test_the_centre_is_learned_first_and_the_radial_scale_then() -> None:
         assert bool((tuned.factor != before.factor).any())
 
 
-@pytest.mark.parametrize(("df", "dim", "start"), [(1.0, 1, 1e3), (1.0, 10, 1.0), (2.0, 30, 1.0)])
+@pytest.mark.parametrize(
+    ("df", "dim", "start"),
+    [
+        pytest.param(1.0, 1, 1e3, marks=pytest.mark.slow),
+        (1.0, 10, 1.0),
+        pytest.param(2.0, 30, 1.0, marks=pytest.mark.slow),
+    ],
+)
 def test_tails_of_a_stretched_law_far_away_are_right_after_a_cold_start(df: float, dim: int, start: float) -> None:
     rng = np.random.default_rng(dim)
     factor = np.linalg.qr(rng.normal(size=(dim, dim)))[0] * np.geomspace(1, 30, dim)
@@ -112,6 +119,7 @@ def test_tails_of_a_stretched_law_far_away_are_right_after_a_cold_start(df: floa
     assert tree.attrs["settled"] == 1
 
 
+@pytest.mark.slow
 def test_it_is_a_part_of_a_cycle_like_others() -> None:
     kernel = mafla.cycle(mafla.heavy_tail(STUDENT.logdensity), mafla.frw(STUDENT.logdensity, 1.2, 1.0))
     start = jax.random.normal(jax.random.key(0), (16, DIM))

@@ -51,7 +51,10 @@ def run_always() -> Audit:
     return run(always)
 
 
-@pytest.mark.parametrize("target", [MIXTURE, STUDENT], ids=["log density", "line integral"])
+@pytest.mark.parametrize(
+    "target",
+    [pytest.param(MIXTURE, id="log density", marks=pytest.mark.slow), pytest.param(STUDENT, id="line integral")],
+)
 def test_exact_barker_acceptance_is_trusted(target: targets.Target) -> None:
     found = run(
         barker(ratio("exact", target=target)), target, logdensity=target.logdensity if target == MIXTURE else None

@@ -46,6 +46,7 @@ def folder(tmp_path: Path, energy: Energy, walk: Acceptance) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_audit(
     folder: Path, energy: Energy, walk: Acceptance, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -21,7 +21,8 @@ from mafla.learn.training import Schedule
 
 QUICK = Schedule(steps=20, check_every=20)
 ROWS = np.random.default_rng(0).standard_t(2, size=(200, 2)).astype(np.float32)
-KINDS = ["score", "energy", "acceptance", "acceptance of an energy"]
+DEAR = [pytest.param(kind, marks=pytest.mark.slow) for kind in ("acceptance", "acceptance of an energy")]
+KINDS = ["score", "energy", *DEAR]
 
 
 @cache
@@ -76,6 +77,7 @@ def test_a_model_in_double_precision_comes_back_as_it_was(tmp_path: Path) -> Non
         load(tmp_path / "model")
 
 
+@pytest.mark.slow
 def test_a_model_in_single_precision_stays_so_where_double_is_enabled(tmp_path: Path) -> None:
     model("acceptance").save(tmp_path / "model")
     with jax.enable_x64(True):
@@ -105,6 +107,7 @@ def test_settings_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         load(tmp_path / "model")
 
 
+@pytest.mark.slow
 def test_an_acceptance_of_a_foreign_score_is_not_saved(tmp_path: Path) -> None:
     acceptance = dataclasses.replace(model("acceptance"), score=lambda x: -x)
     with pytest.raises(ValueError, match=r"^score must be a model of mafla, or .* got .*lambda.*$"):

@@ -134,7 +134,7 @@ def test_an_empty_frame_has_the_same_shapes() -> None:
     assert eqx.tree_equal(*shapes)
 
 
-@pytest.mark.parametrize("dim", [1, 2])
+@pytest.mark.parametrize("dim", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_kernels_stay_finite_with_a_fresh_network(dim: int) -> None:
     """Compiled around a last layer of exact zeros, they may not (jaxlib 0.10 on a CPU)."""
     here = frame(dim)
