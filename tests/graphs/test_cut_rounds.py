@@ -87,7 +87,7 @@ def test_annealing_cools_within_the_time_that_is_left(monkeypatch: pytest.Monkey
     ticks = itertools.count()
     monkeypatch.setattr(cut_rounds, "SLICE_WORK", 1)
     temperatures = []
-    with Watch("maxcut", 2.0, None, clock=lambda: 0.01 * next(ticks)) as watch:
+    with Watch("maxcut", 10.0, None, clock=lambda: 0.01 * next(ticks)) as watch:
         search = CutSearch(some_graph(), watch, CutPlan(steps=0, sweeps=10**6), np.random.default_rng(0))
         for part in search.slices():
             if part.temperature:
@@ -96,7 +96,7 @@ def test_annealing_cools_within_the_time_that_is_left(monkeypatch: pytest.Monkey
                 break
     assert (np.diff(temperatures) < 0).all()
     assert temperatures[-1] == pytest.approx(COLD, rel=0.1)
-    assert watch.seconds < 2.2
+    assert watch.seconds < 10.2
 
 
 def test_a_search_that_is_left_half_way_is_brought_to_a_local_optimum(monkeypatch: pytest.MonkeyPatch) -> None:
