@@ -42,6 +42,8 @@ def test_goals_are_judged_by_the_share_of_seeds() -> None:
     never = [{**row, "seed": seed, "share": 0.0, "value": 9.0} for seed in range(5)]
     assert [graphs._is_reached(own) for own in (nearly, reached, once, never)] == [False, True, True, False]
     assert graphs.summary(never) == "Goals reached on 0 of 1 graphs. Missed: G."
+    peer = [{**row, "solver": "networkx", "graph": "H", "seed": 0, "share": 0.0, "value": 10.0}]
+    assert graphs.summary(never + peer) == "Goals reached on 0 of 1 graphs. Missed: G."  # goals are ours alone
     cover = [{**row, "problem": "vertex cover", "seed": 0, "share": 0.0, "value": value} for value in (9.0,)]
     assert graphs._is_reached(cover)
 
