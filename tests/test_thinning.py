@@ -49,3 +49,19 @@ def test_a_bad_count_is_named(count: float) -> None:
 def test_points_must_be_finite_rows() -> None:
     with pytest.raises(ValueError, match="points must be"):
         thin_evenly(np.array([[1.0], [np.nan]]), 1)
+
+
+def test_the_tail_keeps_its_share_in_many_dimensions() -> None:
+    """The share beyond a far quantile of the distance varies less than half as much as at random."""
+    random = np.random.default_rng(4)
+    points = random.normal(size=(20_000, 8)) / np.sqrt(random.chisquare(2, size=(20_000, 1)))
+    radii = np.linalg.norm(points, axis=1)
+    limit = np.quantile(radii, 0.99)
+    errors = [(np.linalg.norm(thin_evenly(points, 1000, seed), axis=1) > limit).mean() - 0.01 for seed in range(200)]
+    assert np.sqrt(np.mean(np.square(errors))) < 0.5 * np.sqrt(0.01 * 0.99 / 1000)
+
+
+def test_huge_values_and_constant_columns_do_no_harm() -> None:
+    points = np.random.default_rng(5).standard_cauchy((100, 2)) * [1e300, 0.0]
+    assert len(np.unique(thin_evenly(points, 50), axis=0)) == 50
+    assert thin_evenly(np.zeros((10, 3)), 4).shape == (4, 3)

@@ -17,6 +17,7 @@ from mafla.learn.mixture import StudentMixture
 __all__ = ["EnergyNetwork", "FieldNetwork", "Frame", "PairNetwork"]
 
 REACH = 3.0  # root-mean-square units up to which coordinates enter almost as they are
+SHARPNESS = 4.0  # of an energy's first layer at the start: wide features alone take thousands of steps to see an edge
 LEAST_TAIL = 0.1  # an energy's tail exponent stays above this share of its base's, so that it can be normalised
 
 Point = Float[Array, " dim"]
@@ -106,7 +107,7 @@ class EnergyNetwork(eqx.Module):
     constant: Scalar
 
     def __init__(self, key: Key[Array, ""], frame: Frame, width: int, depth: int) -> None:
-        self.layers = _layers(key, frame.feature_count, "scalar", width, depth)
+        self.layers = _sharper(_layers(key, frame.feature_count, "scalar", width, depth))
         self.tail = self.constant = jnp.zeros((), frame.center.dtype)
 
     def __call__(self, frame: Frame, unit_point: Point) -> Scalar:
@@ -154,6 +155,11 @@ def _layers(key: Key[Array, ""], size: int, out: int | Literal["scalar"], width:
     """
     layers = eqx.nn.MLP(size, out, width, depth, activation=jnp.tanh, key=key)
     return eqx.tree_at(lambda found: found.layers[-1], layers, replace_fn=lambda last: jax.tree.map(_small, last))
+
+
+def _sharper(layers: eqx.nn.MLP) -> eqx.nn.MLP:
+    """Return layers whose first sees details, too."""
+    return eqx.tree_at(lambda found: found.layers[0].weight, layers, replace_fn=lambda weight: SHARPNESS * weight)
 
 
 def _small(leaf: Array) -> Array:
