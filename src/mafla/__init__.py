@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mafla.kernels.langevin import ula
     from mafla.kernels.learned_fractional import mafla
     from mafla.kernels.metropolis_langevin import mala
+    from mafla.kernels.mode_jumps import mode_jumps
     from mafla.kernels.radial_walk import radial
     from mafla.kernels.score_fractional import score_mafla
     from mafla.learn.acceptance import fit_acceptance
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
     from mafla.learn.loading import load
     from mafla.learn.score import fit_score
     from mafla.learn.training import Schedule
+    from mafla.modes import find_modes
     from mafla.run import sample
+    from mafla.score_integral import integrate_score
 
 __all__ = [
     "HeavyTailSampler",
@@ -43,6 +46,7 @@ __all__ = [
     "cycle",
     "diagnostics",
     "exact_mafla",
+    "find_modes",
     "fit_acceptance",
     "fit_energy",
     "fit_score",
@@ -51,12 +55,14 @@ __all__ = [
     "fula",
     "fuld",
     "heavy_tail",
+    "integrate_score",
     "load",
     "local_drift",
     "mafla",
     "mala",
     "maxcut",
     "metrics",
+    "mode_jumps",
     "radial",
     "read_graph",
     "riesz_drift",
@@ -76,6 +82,7 @@ _HOME = {
     "audit": "learn.audit",
     "cycle": "kernels.compose",
     "exact_mafla": "kernels.exact_fractional",
+    "find_modes": "modes",
     "fit_acceptance": "learn.acceptance",
     "fit_energy": "learn.energy",
     "fit_score": "learn.score",
@@ -84,11 +91,13 @@ _HOME = {
     "fula": "kernels.fractional_langevin",
     "fuld": "kernels.fractional_underdamped",
     "heavy_tail": "kernels.heavy_tail",
+    "integrate_score": "score_integral",
     "load": "learn.loading",
     "local_drift": "drift",
     "mafla": "kernels.learned_fractional",
     "mala": "kernels.metropolis_langevin",
     "maxcut": "graphs.maxcut",
+    "mode_jumps": "kernels.mode_jumps",
     "radial": "kernels.radial_walk",
     "read_graph": "graphs.reading",
     "riesz_drift": "drift",

@@ -23,6 +23,9 @@ Quick = Annotated[bool, Parameter(help="Take seconds: enough to see that it work
 LearnedSeeds = Annotated[int, Parameter(help="Repeat for so many seeds and show medians; one with --quick.")]
 LearnedQuick = Annotated[bool, Parameter(help="One seed and shorter trainings: less than 20 minutes on two cores.")]
 GraphsQuick = Annotated[bool, Parameter(help="One seed, a few graphs and a quarter of the time: two minutes.")]
+TailsQuick = Annotated[bool, Parameter(help="One seed, a third of the problems, ours and NUTS: less than 15 minutes.")]
+TailsSeconds = Annotated[float, Parameter(name="--time", help="Seconds of each sampler for warm-up and draws.")]
+Samplers = Annotated[str, Parameter(help="Parts of the names of the samplers, separated by |; all by default.")]
 Methods = Annotated[str, Parameter(help="Parts of the names of the methods, separated by |; all by default.")]
 Solvers = Annotated[str, Parameter(help="Parts of the names of the solvers, separated by |; all by default.")]
 Only = Annotated[str, Parameter(help="Parts of the names of the problems to run, separated by |; all by default.")]
@@ -183,6 +186,34 @@ def graphs(
     files = keep("done", rows)
     if output is not None and any(row["problem"] == "maxcut" for row in rows):
         files += _write(output, {"graphs.png": plots.to_bytes(job.picture(rows), "png")})
+    _show(rows, job.describe(rows), job.summary(rows), files, as_json)
+
+
+@bench.command
+def tails(
+    *,
+    seed: Seed = 0,
+    seeds: LearnedSeeds = 20,
+    only: Only = "",
+    samplers: Samplers = "",
+    seconds: TailsSeconds = 3.0,
+    output: Output = None,
+    as_json: Json = False,
+    quick: TailsQuick = False,
+) -> None:
+    """Measure tails and modes of our sampler beside NUTS and others, with equal seconds."""
+    from mafla import plots
+    from mafla.bench import tails as job
+
+    if output is not None:
+        _check_folder(output)
+        plots.require_matplotlib()
+    about = {"seed": seed, "seeds": seeds, "quick": quick, "only": only, "samplers": samplers, "seconds": seconds}
+    keep = _keeper(output, "tails.json", **about)
+    rows = job.run(seed, seeds, quick, only, samplers, seconds, keep)
+    files = keep("done", rows)
+    if output is not None:
+        files += _write(output, {"tails.png": plots.to_bytes(job.picture(rows), "png")})
     _show(rows, job.describe(rows), job.summary(rows), files, as_json)
 
 

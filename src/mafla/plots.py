@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -69,15 +69,9 @@ def best_against_seconds(panels: Mapping[str, tuple[float, float, Mapping[str, A
         >>> len(figure.axes)
         1
     """
-    require_matplotlib()
-    from matplotlib.figure import Figure
-
-    if not panels:
-        raise ValueError("panels must hold at least one problem, got none")
-    figure = Figure(figsize=(4.2 * len(panels), 3.8), layout="constrained")
-    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    figure, axes = _row_of_panels(panels)
     names = list(dict.fromkeys(name for *_, histories in panels.values() for name in histories))
-    for axis, (title, (known, limit, histories)) in zip(axes, panels.items(), strict=True):
+    for axis, (known, limit, histories) in zip(axes, panels.values(), strict=True):
         for name, history in histories.items():
             seconds, values = np.asarray(history, np.float64).T
             gap = 100 * np.abs(known - values) / abs(known)
@@ -85,17 +79,59 @@ def best_against_seconds(panels: Mapping[str, tuple[float, float, Mapping[str, A
             end = max(limit, seconds[-1])
             axis.step(np.append(seconds, end), np.append(gap, gap[-1]), where="post", label=name, **style)
             axis.plot(seconds[-1], gap[-1], "o", markersize=4, color=style["color"])
-        axis.set_title(title, color=INK, fontsize=11)
-        axis.set_xscale("log")
         axis.set_yscale("symlog", linthresh=0.05)
         axis.set_ylim(bottom=0)
         axis.set_xlabel("CPU seconds", color=INK, fontsize=10)
+    axes[0].set_ylabel("below the best known, %", color=INK, fontsize=10)
+    _shared_legend(figure, axes)
+    return figure
+
+
+def error_against_seconds(panels: Mapping[str, Mapping[str, ArrayLike]]) -> "Figure":
+    """Draw the error of a tail probability against seconds, for several samplers on several problems.
+
+    Args:
+        panels: by title and by the name of each sampler, seconds and errors, of shape (2, times).
+
+    Example:
+        >>> figure = error_against_seconds({"Cauchy": {"ours": [[1.0, 2.0], [0.2, 0.1]]}})
+        >>> len(figure.axes)
+        1
+    """
+    figure, axes = _row_of_panels(panels)
+    names = list(dict.fromkeys(name for samplers in panels.values() for name in samplers))
+    for axis, samplers in zip(axes, panels.values(), strict=True):
+        for name, trace in samplers.items():
+            seconds, errors = np.asarray(trace, np.float64)
+            colour = COLOURS[names.index(name) % len(COLOURS)]
+            axis.plot(seconds, errors, "o-", markersize=4, linewidth=1.8, label=name, color=colour)
+        axis.set_yscale("log")
+        axis.set_xlabel("seconds, warm-up included", color=INK, fontsize=10)
+    axes[0].set_ylabel("relative error of P(beyond q0.99)", color=INK, fontsize=10)
+    _shared_legend(figure, axes)
+    return figure
+
+
+def _row_of_panels(panels: Mapping[str, Any]) -> tuple["Figure", Any]:
+    """Return a figure with a panel for each title, its seconds on a logarithmic scale."""
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    if not panels:
+        raise ValueError("panels must hold at least one problem, got none")
+    figure = Figure(figsize=(4.2 * len(panels), 3.8), layout="constrained")
+    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    for axis, title in zip(axes, panels, strict=True):
+        axis.set_title(title, color=INK, fontsize=11)
+        axis.set_xscale("log")
         axis.tick_params(color=RULE, labelcolor=INK, labelsize=9)
         axis.spines[:].set_color(RULE)
-    axes[0].set_ylabel("below the best known, %", color=INK, fontsize=10)
+    return figure, axes
+
+
+def _shared_legend(figure: "Figure", axes: Any) -> None:
     handles = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles), frameon=False)
-    return figure
 
 
 def to_bytes(figure: "Figure", kind: str) -> bytes:

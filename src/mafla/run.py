@@ -151,10 +151,11 @@ def _draw(
     program: Program, params: Any, states: Any, key: Key[Array, ""], total: int, deadline: float, report: Report
 ) -> Draws:
     """Draw until there are ``total`` draws, the time is over or the user has had enough."""
-    plan, pace = program.engine.plan, _Pace(deadline)
+    plan = program.engine.plan
     rows, done = -(-total // plan.draws), 0
     _check_memory(rows * plan.draws, states)
-    buffer = empty_buffer(plan, states, rows)
+    buffer = jax.block_until_ready(empty_buffer(plan, states, rows))
+    pace = _Pace(deadline)  # from here on: memory for many draws takes its time
     with interrupts() as is_interrupted:
         while done < rows and not (done and (pace.is_over or is_interrupted())):
             count = pace.next(rows - done)

@@ -15,10 +15,10 @@ SHELLS_PER_HALVING = 2  # of the share of points that are farther out
 def thin_evenly(points: ArrayLike, count: int, seed: int = 0) -> Float[np.ndarray, "count dim"]:
     """Return ``count`` of the points, in random order, so that every region keeps its share of them.
 
-    Points are lined up shell by shell, each shell farther from the median and holding fewer of them, and in a shell along
-    a curve that fills space (Morton's, through their ranks in each coordinate). They are taken at equal distances from
-    a random start: each has the same chance, so that averages stay unbiased, but the number taken from a region hardly
-    varies. In many dimensions the curve does not help, and does no harm; the shells do, so that the tail keeps its share.
+    Points are lined up shell by shell, each shell farther from the median with fewer of them, and in a shell along a
+    curve that fills space (Morton's, through their ranks in each coordinate). They are taken at equal distances from a
+    random start: each has the same chance, so that averages stay unbiased, but the number taken from a region hardly
+    varies. In many dimensions the curve does not help, and does no harm; the shells keep the tail its share.
 
     Args:
         points: of shape (n, dim), in float32 or float64.
@@ -42,7 +42,7 @@ def thin_evenly(points: ArrayLike, count: int, seed: int = 0) -> Float[np.ndarra
 
 
 def _shells(values: np.ndarray) -> np.ndarray:
-    """Return the number of each point's shell: the innermost is 0, and the share of points beyond falls like a power."""
+    """Return the number of each point's shell: the innermost is 0, and the share beyond falls like a power."""
     low, center, high = np.quantile(values, (0.25, 0.5, 0.75), axis=0)
     units = (values.astype(np.float64) - center) / np.where(high > low, high - low, 1)
     largest = np.maximum(np.abs(units).max(axis=1), 1e-300)  # before squares, which may overflow

@@ -28,7 +28,7 @@ def followed(clouds: Any, df: float, center: Numbers, factor: Numbers, gain: flo
         step, cloud = step_and_cloud
         gradients = -(df + dim) * inverse.T @ cloud / (df + (cloud * cloud).sum(0))
         moved = jnp.asarray(center)[:, None] + factor @ cloud
-        return follow(shape, moved, gradients, gain * (step + 1.0) ** -0.6), None
+        return follow(shape, moved, gradients, gain * (step + 1.0) ** -0.6)[0], None
 
     start = unit_shape(dim)
     return jax.jit(lambda clouds: jax.lax.scan(one, start, (jnp.arange(len(clouds)), clouds))[0])(jnp.asarray(clouds))
@@ -73,7 +73,7 @@ def test_the_gradients_tell_the_centre_better_than_the_median_does() -> None:
     start = Shape(jnp.full(dim, 0.5), jnp.eye(dim))
     gradients = -(1 + dim) * cloud / (1 + (cloud * cloud).sum(0))
     random = jnp.asarray(np.random.default_rng(7).normal(size=(dim, chains)))
-    told, untold = (follow(start, cloud, slope, 0.5).center for slope in (gradients, random))
+    told, untold = (follow(start, cloud, slope, 0.5)[0].center for slope in (gradients, random))
     assert float(jnp.linalg.norm(told)) < 0.65 * float(jnp.linalg.norm(start.center))
     assert float(jnp.linalg.norm(told)) < 0.9 * float(jnp.linalg.norm(untold))
 
@@ -94,14 +94,14 @@ def test_one_chain_however_far_moves_the_shape_by_a_bounded_step() -> None:
     for far in (1e3, 1e30):
         cloud = near.copy()
         cloud[:, 0] = far
-        moved.append(follow(unit_shape(3), jnp.asarray(cloud), jnp.asarray(-near), 0.1))
+        moved.append(follow(unit_shape(3), jnp.asarray(cloud), jnp.asarray(-near), 0.1)[0])
     for one, other in zip(*moved, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-2, atol=1e-3)
     assert float(jnp.abs(moved[1].center).max()) < 0.2
 
 
 def test_chains_at_the_centre_and_flat_places_do_no_harm() -> None:
-    shape = follow(unit_shape(2), jnp.zeros((2, 4)), jnp.zeros((2, 4)), 0.5)
+    shape, _ = follow(unit_shape(2), jnp.zeros((2, 4)), jnp.zeros((2, 4)), 0.5)
     assert all(bool(jnp.isfinite(part).all()) for part in shape)
     assert bool((jnp.diagonal(shape.factor) > 0).all())
 
@@ -111,6 +111,34 @@ def test_on_the_line_the_centre_is_the_median() -> None:
     step = jax.jit(follow)
     for index in range(400):
         cloud = jnp.asarray(7 + 2 * rng.standard_cauchy((1, 64)), jnp.float32)
-        shape = step(shape, cloud, -(cloud - 7), (index + 1) ** -0.6)
+        shape, _ = step(shape, cloud, -(cloud - 7), (index + 1) ** -0.6)
     assert float(shape.center[0]) == pytest.approx(7, abs=0.2)
     assert float(shape.factor[0, 0]) == pytest.approx(2, rel=0.1)
+
+
+def test_misfit_is_the_square_of_the_sine_between_gradients_and_the_way_to_the_centre() -> None:
+    cloud = np.random.default_rng(0).normal(size=(5, 64))
+    assert float(follow(unit_shape(5), jnp.asarray(cloud), jnp.asarray(-3 * cloud), 0.1)[1]) < 1e-6
+    off = np.eye(5)[:, :1] * 2
+    sines = [1 - (x @ (x + off[:, 0])) ** 2 / ((x @ x) * np.sum((x + off[:, 0]) ** 2)) for x in cloud.T]
+    found = follow(unit_shape(5), jnp.asarray(cloud), jnp.asarray(-(cloud + off)), 0.1)[1]
+    assert float(found) == pytest.approx(np.mean(sines), rel=1e-4)
+
+
+def test_haste_moves_the_centre_farther_and_nothing_else() -> None:
+    rng = np.random.default_rng(1)
+    cloud = rng.normal(size=(3, 64)) + 5
+    slow, fast = (
+        follow(unit_shape(3), jnp.asarray(cloud), jnp.asarray(5 - cloud), 0.01, haste)[0] for haste in (0.0, 0.4)
+    )
+    np.testing.assert_allclose(fast.center, 40 * slow.center, rtol=1e-4)
+    np.testing.assert_array_equal(fast.factor, slow.factor)
+
+
+def test_the_size_hurries_only_where_chance_cannot_be_the_reason() -> None:
+    far = 1e3 * np.random.default_rng(2).normal(size=(4, 64))
+    sizes = [
+        np.prod(np.diag(follow(unit_shape(4), jnp.asarray(far[:, :n]), jnp.asarray(-far[:, :n]), 0.01)[0].factor))
+        for n in (64, 16)
+    ]
+    np.testing.assert_allclose(np.log(sizes) / 4, [0.5, 0.01], rtol=1e-3)

@@ -73,12 +73,15 @@ def test_before_it_has_settled_nothing_moves_radially() -> None:
 
 
 def test_the_centre_is_learned_first_and_the_radial_scale_then() -> None:
-    kernel = mafla.heavy_tail(STUDENT.logdensity)
-    x = 2 + jax.random.normal(jax.random.key(0), (64, DIM))
+    kernel = mafla.heavy_tail(lambda x: STUDENT.logdensity(x - 5))
+    x = 5 + jax.random.normal(jax.random.key(0), (64, DIM))
     states, infos = one_step(kernel, 1, x)
     columns = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 0, -1), states)
     before = kernel.params(DIM)
-    early, late = (kernel.tune(before, columns, infos, Pace(jnp.float32(0.5), jnp.float32(at))) for at in (0.1, 0.9))
+    early, late = (
+        kernel.tune(before._replace(settled=settled), columns, infos, Pace(jnp.float32(0.5), jnp.float32(at)))
+        for settled, at in ((0.0, 0.1), (1.0, 0.9))
+    )
     assert (float(early.settled), float(late.settled)) == (0, 1)
     assert bool((early.center != before.center).any())
     np.testing.assert_array_equal(late.center, before.center)
@@ -87,6 +90,16 @@ def test_the_centre_is_learned_first_and_the_radial_scale_then() -> None:
     for tuned in (early, late):
         assert float(tuned.step_size) != before.step_size
         assert bool((tuned.factor != before.factor).any())
+
+
+def test_radial_moves_begin_as_soon_as_the_centre_is_known() -> None:
+    kernel = mafla.heavy_tail(STUDENT.logdensity)
+    states, infos = one_step(kernel, 1, 1e3 * jax.random.normal(jax.random.key(0), (64, DIM)))
+    columns = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 0, -1), states)
+    tuned = kernel.tune(
+        kernel.params(DIM)._replace(settled=0.0), columns, infos, Pace(jnp.float32(0.5), jnp.float32(0.0))
+    )
+    assert float(tuned.settled) == 1
 
 
 @pytest.mark.parametrize(

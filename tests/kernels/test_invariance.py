@@ -21,6 +21,7 @@ import mafla
 from mafla import targets
 from mafla.kernels.base import Kernel
 from mafla.kernels.heavy_tail import HeavyTailParams
+from mafla.learn.mixture import StudentMixture
 
 from .support import (
     Numbers,
@@ -108,6 +109,14 @@ def adapted(kernel: Kernel, law: Law) -> Kernel:
     return kernel._replace(params=HeavyTailParams(law.step_size / 2, 2.0, np.full(dim, 0.3), factor))
 
 
+def jumping(law: Law) -> Kernel:
+    """Return jumps from two components, neither of which is the target: one wide, and one to the side."""
+    dim = law.target.dim
+    whiteners = np.stack([np.eye(dim) / 3, np.eye(dim) - 0.3 * np.tri(dim, k=-1)])
+    mixture = StudentMixture(*map(jnp.asarray, (np.log([0.6, 0.4]), np.full((2, dim), 0.5), whiteners, np.ones(2))))
+    return mafla.mode_jumps(law.target.logdensity, mixture)
+
+
 KERNELS: dict[str, Callable[[Law], Kernel]] = {
     "mala": lambda law: mafla.mala(law.target.logdensity, law.step_size),
     "frw": lambda law: mafla.frw(law.target.logdensity, 1.2, 2 * law.step_size),
@@ -117,6 +126,7 @@ KERNELS: dict[str, Callable[[Law], Kernel]] = {
     "cycle": lambda law: mafla.cycle(KERNELS["auxiliary"](law), KERNELS["frw"](law)),
     "radial": lambda law: mafla.radial(law.target.logdensity, center=np.full(law.target.dim, 0.3)),
     "heavy tail": lambda law: adapted(mafla.heavy_tail(law.target.logdensity), law),
+    "jumps": jumping,
 }
 NOT_REVERSIBLE = {"cycle", "heavy tail"}  # one kernel after another
 PAIRS = [(law, kernel) for law in LAWS for kernel in KERNELS]
@@ -127,6 +137,7 @@ QUICK = [
     ("funnel", "auxiliary"),
     ("t1 in 3-D", "auxiliary"),
 ]
+QUICK += [("t1 in 3-D", "jumps"), ("stable 1.5", "jumps")]
 QUICK += [("t1 in 3-D", "radial"), ("t2 in 3-D", "heavy tail"), ("funnel", "heavy tail")]
 QUICK += [("t2 in 3-D", "learned"), ("stable 1.8", "cycle"), ("gaussian", "marginal"), ("stable 1.5", "auxiliary")]
 

@@ -90,6 +90,8 @@ def describe(rows: list[Row]) -> Any:
 def summary(rows: list[Row]) -> str:
     """Return in words how many goals were reached, and which were not; see `describe`."""
     ours = [own for _, own in _by(("problem", "graph"), [row for row in rows if row["solver"] == OURS])]
+    if not ours:
+        return ""
     missed = [own[0]["graph"] for own in ours if not _is_reached(own)]
     text = f"Goals reached on {len(ours) - len(missed)} of {len(ours)} graphs."
     return text + (f" Missed: {'; '.join(missed)}." if missed else "")

@@ -22,6 +22,7 @@ from jaxtyping import Array, Float
 __all__ = ["Shape", "follow", "unit_shape"]
 
 LARGEST_GAIN = 0.5
+SURE = 5.0  # standard deviations
 SMALLEST = 1e-30  # what is shorter has no direction
 
 Vectors = Float[Array, "dim chains"]
@@ -39,14 +40,19 @@ def unit_shape(dim: int) -> Shape:
     return Shape(jnp.zeros(dim), jnp.eye(dim))
 
 
-def follow(shape: Shape, positions: Vectors, gradients: Vectors, gain: Any) -> Shape:
-    """Return the shape, moved towards that of the target by a step of stochastic approximation.
+def follow(shape: Shape, positions: Vectors, gradients: Vectors, gain: Any, haste: Any = 0.0) -> tuple[Shape, Any]:
+    """Return the shape, moved towards that of the target by a step of stochastic approximation, and its misfit.
+
+    The misfit is the mean square of the sine between gradients and the way to the centre. Less than one over the
+    dimension means that what is known of the centre is good enough to move towards it and away from it.
 
     Args:
         shape: what is known so far.
         positions: one column for each chain.
         gradients: of the log density there, or in proportion to it.
         gain: how far to go; at most 0.5 is used, and less where there are fewer chains than dimensions.
+        haste: the least gain of the centre, at most 0.5. What lies across the gradients has so little noise that the
+            centre can follow chains which come from far away, when the gain has long fallen.
 
     Example:
         >>> import numpy as np
@@ -55,9 +61,11 @@ def follow(shape: Shape, positions: Vectors, gradients: Vectors, gain: Any) -> S
         >>> for step in range(200):
         ...     round_cloud = rng.normal(size=(2, 64)) / rng.normal(size=64)  # Cauchy
         ...     gradients = -3 * round_cloud / width / (1 + (round_cloud**2).sum(0))
-        ...     shape = follow(shape, middle + width * round_cloud, gradients, (step + 1) ** -0.7)
+        ...     shape, misfit = follow(shape, middle + width * round_cloud, gradients, (step + 1) ** -0.7)
         >>> abs(shape.center).round(1), (shape.factor[0, 0] / shape.factor[1, 1]).round(1)
         (Array([5., 0.], dtype=float32), Array(3., dtype=float32))
+        >>> bool(misfit < 0.1)
+        True
     """
     dim, chains = positions.shape
     gain = jnp.minimum(gain, LARGEST_GAIN)
@@ -66,18 +74,27 @@ def follow(shape: Shape, positions: Vectors, gradients: Vectors, gain: Any) -> S
     outwards, slope = away / radius, shape.factor.T @ gradients
     # Across the gradient; on the line there is nothing across, and of few dimensions little.
     downhill = _directions(slope)
-    across = outwards - (1 - 1 / dim) * downhill * jnp.sum(downhill * outwards, axis=0)
-    center = shape.center + gain / jnp.mean(1 / radius) * (shape.factor @ across.mean(1))
-    size = jnp.exp(gain * jnp.mean(jnp.sign(radius - math.sqrt(dim))))
+    cosine = jnp.sum(downhill * outwards, axis=0)
+    across = outwards - (1 - 1 / dim) * downhill * cosine
+    center = shape.center + jnp.maximum(gain, haste) / jnp.mean(1 / radius) * (shape.factor @ across.mean(1))
+    beyond = jnp.mean(jnp.sign(radius - math.sqrt(dim)))
+    # Where chance cannot be why most chains are on one side, there is no need to be careful.
+    size = jnp.exp(jnp.where(jnp.abs(beyond) > SURE / math.sqrt(chains), LARGEST_GAIN, gain) * beyond)
     turn = gain * min(1, chains / dim)
-    narrower = _spread(_directions(slope - jnp.median(slope, axis=1, keepdims=True)), turn)
+    narrower = _spread(_directions(slope - _middle(slope)), turn)
     narrower = jnp.linalg.cholesky(cho_solve((narrower, True), jnp.eye(dim, dtype=positions.dtype)))
     factor = shape.factor @ _of_volume_one(_spread(outwards, turn)) @ _of_volume_one(narrower)
-    return Shape(center, size * factor)
+    return Shape(center, size * factor), jnp.mean(1 - cosine**2)
 
 
 def _directions(vectors: Vectors) -> Vectors:
     return vectors / _lengths(vectors)
+
+
+def _middle(vectors: Vectors) -> Float[Array, "dim 1"]:
+    """Return a step from the origin towards the spatial median, in which a long vector counts no more than others."""
+    lengths = _lengths(vectors)
+    return jnp.sum(vectors / lengths, axis=1, keepdims=True) / jnp.sum(1 / lengths)
 
 
 def _lengths(vectors: Vectors) -> Float[Array, " chains"]:

@@ -32,7 +32,7 @@ from mafla.kernels.base import (
     tune_step_size,
 )
 from mafla.kernels.compose import CycleInfo, summarise
-from mafla.kernels.elliptical_shape import Shape, follow, unit_shape
+from mafla.kernels.elliptical_shape import LARGEST_GAIN, Shape, follow, unit_shape
 from mafla.kernels.proposal import auxiliary_log_ratio, default_acceptance, stable_step
 from mafla.kernels.radial_walk import RadialNoise, radial_move, radial_noise
 
@@ -41,7 +41,8 @@ __all__ = ["HeavyTailParams", "heavy_tail"]
 RADIAL_ALPHA, RADIAL_ACCEPTANCE = 1.2, 0.4
 SHAPE_GAIN = 0.25  # of the gain with which step sizes are tuned
 # Radial moves about a point that is not the centre drive chains away from the centre, in many dimensions far away, and
-# what they learn about it then is wrong. Therefore the centre is learned without them, and stays as it is with them.
+# what they learn about it then is wrong. Therefore they wait until gradients point at the centre, though only for the
+# first part of warm-up; after that the centre stays as it is.
 SETTLING = 0.4  # of warm-up
 
 
@@ -53,7 +54,7 @@ class HeavyTailParams(NamedTuple):
         radial_scale: of the radial moves, in units of ``1 / sqrt(2 d)``.
         center: of the radial moves.
         factor: lower triangular; multiplied by it, what is round becomes what the target is.
-        settled: 1, but 0 in the first part of warm-up, when nothing moves radially.
+        settled: 1, but 0 in the first part of warm-up as long as the centre is not known: then nothing moves radially.
     """
 
     step_size: Any
@@ -115,14 +116,17 @@ def heavy_tail(
         first, second = infos.parts
         step_size = tune_langevin(StepSize(params.step_size), states, first, pace).step_size
         radial_scale = tune_radial(StepSize(params.radial_scale), states, second, pace).step_size
-        shape = follow(Shape(params.center, params.factor), states.position, states.drift, SHAPE_GAIN * pace.gain)
+        known, gain = Shape(params.center, params.factor), SHAPE_GAIN * pace.gain
+        haste = LARGEST_GAIN * jnp.maximum(1 - pace.progress / SETTLING, 0)
+        shape, misfit = follow(known, states.position, states.drift, gain, haste)
         settled = pace.progress >= SETTLING
+        is_radial = settled | (misfit * len(states.position) < 1)
         return HeavyTailParams(
             step_size,
-            jnp.where(settled, radial_scale, params.radial_scale),
+            jnp.where(params.settled > 0, radial_scale, params.radial_scale),
             jnp.where(settled, params.center, shape.center),
             shape.factor,
-            settled.astype(shape.factor.dtype),
+            is_radial.astype(shape.factor.dtype),
         )
 
     return assemble(init, noise, move, params, tune)

@@ -1,0 +1,193 @@
+"""What `mafla bench tails` says about its rows: a table against NUTS, one against all peers, growth, and a picture."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from mafla.bench.tail_problems import LEVELS
+from mafla.bench.tail_samplers import NUTS, OURS
+
+__all__ = ["describe", "efficiency", "picture", "summary"]
+
+# The least efficiency against NUTS at the 0.95- and 0.99-quantiles, by group and whether d is above 50.
+GOALS = {
+    ("round Student-t", False): 50.0,
+    ("round Student-t", True): 20.0,
+    ("stretched Student-t", False): 30.0,
+    ("stretched Student-t", True): 10.0,
+    ("Student-t ν=5", False): 1.0,
+    ("Student-t ν=5", True): 1.0,
+    ("curved", False): 1.0,
+    ("light", False): 0.1,
+}
+WEIGHTS_GOAL = 0.02
+PICTURED = ("round Student-t ν=1, d=10", "stretched Student-t ν=2, d=50", "kinetics, d=4", "stretched Gaussian, d=50")
+FIXED_ERROR = 0.1  # to which the time is given
+
+Row = dict[str, Any]
+
+
+def describe(rows: list[Row]) -> Any:
+    """Return tables: each problem against NUTS, groups against every peer, and the weights of modes.
+
+    Example:
+        >>> row = {"problem": "funnel, d=10", "group": "curved", "dim": 10, "start": "near", "seed": 0, "seconds": 1.0}
+        >>> row |= {"errors": [0.1, 0.1, 0.1], "asinh_w1_ratio": 1.0, "sampler": "mafla"}
+        >>> [table.row_count for table in describe([row]).renderables]
+        [1]
+    """
+    from rich.console import Group
+
+    return Group(*(table for table in (_against_nuts(rows), _against_peers(rows), _weights(rows)) if table.row_count))
+
+
+def summary(rows: list[Row]) -> str:
+    """Return in words which goals were reached, and how the time to a fixed error grows; see `describe`."""
+    cells = [own for _, own in _by(("problem", "start"), rows)]
+    judged = [(own, verdict) for own in cells if (verdict := _is_reached(own)) is not None]
+    missed = [f"{own[0]['problem']} ({own[0]['start']})" for own, verdict in judged if not verdict]
+    lines = [f"Goals reached on {len(judged) - len(missed)} of {len(judged)} problems and starts."]
+    if missed:
+        lines.append(f"Missed: {'; '.join(missed)}.")
+    return " ".join(lines) + "".join(f"\n{line}" for line in _growth(rows))
+
+
+def efficiency(rows: list[Row], peer: str, level: float) -> float | None:
+    """Return mean squared error times seconds of a peer over ours, at a level; None where one of them is missing.
+
+    Example:
+        >>> ours = {"sampler": "mafla", "errors": [0.1, 0.1, 0.1], "seconds": 2.0}
+        >>> theirs = {"sampler": "emcee", "errors": [0.2, 0.2, 0.2], "seconds": 1.0}
+        >>> round(efficiency([ours, theirs], "emcee", 0.99), 6)
+        2.0
+    """
+    theirs, ours = (_cost([row for row in rows if row["sampler"] == name], level) for name in (peer, OURS))
+    return None if theirs is None or ours is None else theirs / ours
+
+
+def picture(rows: list[Row]) -> Any:
+    """Return a figure: the error of a tail probability against seconds, ours and BlackJAX's NUTS."""
+    from mafla.plots import error_against_seconds
+
+    names = [name for name in PICTURED if any(row["problem"] == name for row in rows)]
+    names = names or list(dict.fromkeys(row["problem"] for row in rows))[:4]
+    panels: dict[str, dict[str, Any]] = {}
+    for name in names:
+        near = [row for row in rows if row["problem"] == name and row["start"] == "near"]
+        panels[name] = {sampler: _trace(own) for (sampler,), own in _by(("sampler",), near) if sampler in (OURS, NUTS)}
+    return error_against_seconds(panels)
+
+
+def _trace(rows: list[Row]) -> np.ndarray:
+    """Return median seconds and root mean square errors over the seeds, of shape (2, times)."""
+    length = min(len(row["trace"]) for row in rows)
+    traces = np.array([row["trace"][-length:] for row in rows])
+    return np.stack([np.median(traces[:, :, 0], axis=0), np.sqrt(np.mean(traces[:, :, 1] ** 2, axis=0))])
+
+
+def _cost(rows: list[Row], level: float) -> float | None:
+    if not rows:
+        return None
+    errors = np.array([row["errors"][LEVELS.index(level)] for row in rows])
+    return float(np.mean(errors**2) * np.mean([row["seconds"] for row in rows]))
+
+
+def _is_reached(rows: list[Row]) -> bool | None:
+    """Say whether the goal of a problem is reached; None if there is nothing to compare."""
+    ours = [row for row in rows if row["sampler"] == OURS]
+    if not ours:
+        return None
+    if rows[0]["group"] == "modes":
+        return bool(np.median([row["weights_error"] for row in ours]) <= WEIGHTS_GOAL)
+    found = [efficiency(rows, NUTS, level) for level in (0.95, 0.99)]
+    known = [value for value in found if value is not None]
+    return min(known) >= GOALS[rows[0]["group"], rows[0]["dim"] > 50] if known else None
+
+
+def _against_nuts(rows: list[Row]) -> Any:
+    caption = (
+        "root mean square of the relative error of a tail probability over the seeds; how many times longer BlackJAX's "
+        "NUTS must run for the same error; asinh W1 over that of independent draws, medians; ✓ and ✗ are goals"
+    )
+    grid = _grid("tails", caption, ("problem", "error\n0.99", "NUTS", "times\n0.95", "0.99", "0.999", "W1", "NUTS"))
+    for (problem, begin), own in _by(("problem", "start"), rows):
+        ours, theirs = ([row for row in own if row["sampler"] == name] for name in (OURS, NUTS))
+        times = [efficiency(own, NUTS, level) for level in LEVELS]
+        distances = [_median(part, "asinh_w1_ratio") for part in (ours, theirs)]
+        numbers = [_root_mean_square(ours), _root_mean_square(theirs), *times, *distances]
+        grid.add_row(f"{problem}, {begin}{_mark(own)}", *map(_short, numbers))
+    return grid
+
+
+def _weights(rows: list[Row]) -> Any:
+    samplers = [name for (name,), _ in _by(("sampler",), rows)]
+    grid = _grid("modes", "largest error of a mode's weight, median over the seeds", ("problem", *samplers))
+    for (problem, begin), own in _by(("problem", "start"), [row for row in rows if row["group"] == "modes"]):
+        found = [_median([row for row in own if row["sampler"] == name], "weights_error") for name in samplers]
+        grid.add_row(f"{problem}, {begin}{_mark(own)}", *map(_short, found))
+    return grid
+
+
+def _against_peers(rows: list[Row]) -> Any:
+    peers = [name for (name,), _ in _by(("sampler",), rows) if name != OURS]
+    caption = "how many times longer a peer must run for the same error at the 0.99-quantile; median over the problems"
+    grid = _grid("groups", caption, ("group", *peers))
+    for (group,), own in _by(("group",), rows) if peers else ():
+        columns = []
+        for peer in peers:
+            found = [efficiency(cell, peer, 0.99) for _, cell in _by(("problem", "start"), own)]
+            known = [value for value in found if value is not None]
+            columns.append(_short(float(np.median(known)) if known else None))
+        grid.add_row(group, *columns)
+    return grid
+
+
+def _grid(title: str, caption: str, headings: tuple[str, ...]) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    grid = Table(title=title, caption=caption, box=box.SIMPLE_HEAD, padding=0, pad_edge=False)
+    for number, heading in enumerate(headings):
+        grid.add_column(heading.replace(" ", "\n", 1), justify="right" if number else "left", no_wrap=not number)
+    return grid
+
+
+def _growth(rows: list[Row]) -> Iterator[str]:
+    """Say how the time to a fixed error grows with the dimension, for each kind of Student-t law and sampler."""
+    near = [row for row in rows if "Student-t ν" in row["problem"] and row["start"] == "near"]
+    named = [row | {"law": row["problem"].split(",")[0]} for row in near]
+    for (law, sampler), own in _by(("law", "sampler"), named):
+        costs = {dim: _cost(cell, 0.99) for (dim,), cell in _by(("dim",), own)}
+        if len(costs) < 3 or sampler not in (OURS, NUTS):
+            continue
+        seconds = np.array(list(costs.values()), dtype=float) / FIXED_ERROR**2
+        slope = np.polyfit(np.log(list(costs)), np.log(seconds), 1)[0]
+        shown = ", ".join(f"{value:.2g} s at d={dim}" for dim, value in zip(costs, seconds, strict=True))
+        yield f"{law}, {sampler}: an error of {FIXED_ERROR:g} at 0.99 takes {shown}: like d^{slope:.2f}."
+
+
+def _root_mean_square(rows: list[Row]) -> float | None:
+    return float(np.sqrt(np.mean([row["errors"][1] ** 2 for row in rows]))) if rows else None
+
+
+def _median(rows: list[Row], name: str) -> float | None:
+    return float(np.median([row[name] for row in rows])) if rows and name in rows[0] else None
+
+
+def _mark(rows: list[Row]) -> str:
+    return {None: "", True: "✓", False: "✗"}[_is_reached(rows)]
+
+
+def _short(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:.2g}" if value < 100 else f"{value:.0f}" if value < 1e4 else f"{value:.0e}"
+
+
+def _by(names: tuple[str, ...], rows: list[Row]) -> Iterator[tuple[Any, list[Row]]]:
+    """Return groups of rows that have the same values of these names."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in names), []).append(row)
+    yield from groups.items()

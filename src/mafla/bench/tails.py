@@ -1,0 +1,139 @@
+"""Our sampler for heavy tails against those that people would use: the same targets, starts, chains and seconds.
+
+A row is a problem, a start, a sampler and a seed. Errors are relative errors of tail probabilities, ``p̂/p - 1``, of
+all draws of all chains after warm-up. The efficiency against a peer is its mean squared error times its seconds over
+ours: how many times longer it must run for the same error.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import numpy as np
+
+from mafla import _check, metrics
+from mafla.bench.selection import is_chosen
+from mafla.bench.tail_problems import LEVELS, Problem, problems, start
+from mafla.bench.tail_samplers import NUTS, OURS, SAMPLERS, Drawn
+from mafla.bench.tail_table import describe, picture, summary
+
+__all__ = ["describe", "picture", "run", "summary"]
+
+CHAINS = 64
+TOO_LONG = 10  # times its seconds, and a sampler that took them for a seed does not get other seeds
+# Of each group one of every kind, and the largest.
+QUICK = (
+    *("round Student-t ν=1, d=10", "round Student-t ν=2, d=50", "round Student-t ν=1, d=200"),
+    *("stretched Student-t ν=1, d=10", "stretched Student-t ν=2, d=50", "stretched Student-t ν=1, d=200"),
+    *("stretched Student-t ν=5, d=10", "5 modes at 10, d=2", "2 modes at 30, d=10"),
+    *("funnel, d=10", "horseshoe, d=21", "stretched Gaussian, d=50", "logistic, d=10"),
+)
+W1_DRAWS, REFERENCE, FLOORS = 5000, 20_000, 5
+TRACE = 8  # points in time at which the error is kept, each twice as late as the one before
+
+Row = dict[str, Any]
+
+
+def run(
+    seed: int = 0,
+    seeds: int = 20,
+    quick: bool = False,
+    only: str = "",
+    samplers: str = "",
+    seconds: float = 3.0,
+    report: Callable[[str, list[Row]], object] = lambda _line, _rows: None,
+) -> list[Row]:
+    """Let samplers have problems for the same seconds.
+
+    Args:
+        seed: the first.
+        seeds: how many; one if quick.
+        quick: a third of the problems, near starts and, if none are named, ours and BlackJAX's NUTS only.
+        only: parts of the names of problems, separated by ``|``; all by default.
+        samplers: parts of the names of samplers, separated by ``|``; all by default.
+        seconds: for warm-up and draws of each.
+        report: called after each problem and sampler, with a line about it and all rows so far.
+
+    Example:
+        >>> run(only="nothing")
+        Traceback (most recent call last):
+        ...
+        ValueError: only must be parts of the names of problems, such as Student-t|funnel, got 'nothing'
+    """
+    first, count = _check.whole("seed", seed, 0), 1 if quick else _check.whole("seeds", seeds, 1)
+    chosen = [each for each in problems() if is_chosen(each.name, only)]
+    if quick:
+        chosen = [each._replace(starts=each.starts[:1]) for each in chosen if each.name in QUICK]
+    if not chosen:
+        raise ValueError(f"only must be parts of the names of problems, such as Student-t|funnel, got {only!r}")
+    names = [name for name in SAMPLERS if is_chosen(name, samplers or (f"{OURS}|{NUTS}" if quick else ""))]
+    if not names:
+        raise ValueError(f"samplers must be parts of the names {', '.join(SAMPLERS)}, got {samplers!r}")
+    limit = _check.positive("seconds", seconds)
+    rows: list[Row] = []
+    for problem in chosen:
+        judge = _Judge(problem)
+        for name in names:
+            rows.extend(_cells(problem, judge, name, range(first, first + count), limit))
+            report(_line([row for row in rows if (row["problem"], row["sampler"]) == (problem.name, name)]), rows)
+    return rows
+
+
+class _Judge:
+    """What is known of a problem, made once."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem, self.thresholds = problem, problem.thresholds()
+        keys = jax.random.split(jax.random.key(17), 1 + FLOORS)
+        self.reference, *iid = (
+            problem.draws(key, n) for key, n in zip(keys, [REFERENCE] + [W1_DRAWS] * FLOORS, strict=True)
+        )
+        self.floor = float(np.median([metrics.asinh_wasserstein(draws, self.reference) for draws in iid]))
+
+    def __call__(self, found: Drawn, seed: int) -> Row:
+        problem, dim = self.problem, self.problem.dim
+        # Chains after one another would tell nothing of time: draws of all chains at once, in the order of time.
+        distances = np.stack([problem.distance(chain.astype(np.float64)) for chain in found.draws], axis=1)
+        pool = found.draws.reshape(-1, dim)
+        chosen = np.random.default_rng(seed).choice(len(pool), size=min(W1_DRAWS, len(pool)), replace=False)
+        row: Row = {"draws": found.draws.shape[1], "seconds": found.seconds, "warmup_seconds": found.warmup_seconds}
+        row |= {"errors": self._errors(distances), "trace": self._trace(distances, found)}
+        row["asinh_w1_ratio"] = metrics.asinh_wasserstein(pool[chosen], self.reference) / self.floor
+        if problem.locations is not None and problem.weights is not None:
+            row["weights_error"] = metrics.weight_error(pool, problem.locations, problem.weights)
+        return row
+
+    def _errors(self, distances: np.ndarray) -> list[float]:
+        pairs = zip(self.thresholds, LEVELS, strict=True)
+        return [float(np.mean(distances > threshold) / (1 - level) - 1) for threshold, level in pairs]
+
+    def _trace(self, distances: np.ndarray, found: Drawn) -> list[list[float]]:
+        """Return pairs of seconds and the error at the 0.99-quantile of what was drawn until then."""
+        draws, drawing = len(distances), found.seconds - found.warmup_seconds
+        counts = sorted({max(1, draws >> halvings) for halvings in range(TRACE)})
+        return [[found.warmup_seconds + drawing * n / draws, self._errors(distances[:n])[1]] for n in counts]
+
+
+def _cells(problem: Problem, judge: _Judge, name: str, seeds: range, seconds: float) -> Iterator[Row]:
+    began = time.perf_counter()
+    sampler = SAMPLERS[name](problem, CHAINS)
+    about = {"problem": problem.name, "group": problem.group, "dim": problem.dim, "sampler": name}
+    about["compile_seconds"] = time.perf_counter() - began
+    for begin in problem.starts:
+        for seed in seeds:
+            key_start, key_run = jax.random.split(jax.random.key(seed))
+            found = sampler(key_run, start(problem, begin, key_start, CHAINS), seconds)
+            yield about | {"start": begin, "seed": seed} | judge(found, seed)
+            if found.seconds > TOO_LONG * seconds:
+                break
+
+
+def _line(rows: list[Row]) -> str:
+    errors = np.array([row["errors"] for row in rows])
+    shown = ", ".join(f"{value:.3g}" for value in np.sqrt(np.mean(errors**2, axis=0)))
+    seconds = np.median([row["seconds"] for row in rows])
+    name = f"{rows[0]['problem']}, {rows[0]['sampler']}"
+    return (
+        f"{name}: errors at 0.95, 0.99, 0.999: {shown}; {seconds:.1f} s, compiled in {rows[0]['compile_seconds']:.0f} s"
+    )

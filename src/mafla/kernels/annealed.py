@@ -1,0 +1,110 @@
+"""From everywhere to the modes: chains that begin on a wide law and, as warm-up goes on, end on the target.
+
+What they follow on the way is ``p^β q^(1-β)`` with a Student-t law q, which is proper for every β. A power of a
+heavy-tailed density alone would not be.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from mafla import _check
+from mafla.kernels.base import (
+    Info,
+    Kernel,
+    LangevinState,
+    Noise,
+    Pace,
+    assemble,
+    call_logdensity,
+    draw_noise,
+    metropolis,
+)
+from mafla.kernels.proposal import auxiliary_log_ratio, default_acceptance, stable_step
+
+__all__ = ["AnnealedParams", "annealed"]
+
+FIRST_BETA = 1e-4
+DONE = 0.9  # of warm-up; the rest is spent on the target itself
+GAIN = 0.1  # with which the step size follows: it does not fall, since the law that it follows narrows until the end
+
+Position = Float[Array, " dim"]
+
+
+class AnnealedParams(NamedTuple):
+    """What a step depends on.
+
+    Attributes:
+        step_size: τ, which warm-up tunes.
+        center: of the wide law.
+        reach: its scale.
+        beta: the power of the target: small at the start of warm-up, 1 at its end and ever after.
+    """
+
+    step_size: Any
+    center: Any
+    reach: Any
+    beta: Any = 1.0
+
+
+def annealed(logdensity: Callable[[Position], Float[Array, ""]], reach: float, alpha: float = 1.7) -> Kernel:
+    """Return the kernel of exact fractional Langevin steps whose target narrows in warm-up.
+
+    The wide law is centred at the origin; another centre can be put into the parameters.
+
+    Args:
+        logdensity: log density at a single point, up to a constant; it is differentiated.
+        reach: scale of the wide law: modes that are not much farther from its centre will be found.
+        alpha: stability index of the steps, in (1, 2].
+
+    Example:
+        >>> import mafla
+        >>> kernel = annealed(lambda x: -0.5 * jnp.sum((jnp.abs(x) - 20) ** 2), 100.0)
+        >>> tree = mafla.sample(kernel, jax.random.key(0), jnp.zeros((64, 1)), 1, warmup=500, progress=False)
+        >>> bool(0.2 < (tree["posterior"]["x"] > 0).mean() < 0.8)  # both modes, though chains began at one point
+        True
+    """
+    _check.function("logdensity", logdensity)
+    alpha, reach = _check.stability_index(alpha, above=1), _check.positive("reach", reach)
+    value_and_grad = jax.value_and_grad(lambda x: call_logdensity(logdensity, x))
+    rate_wished = default_acceptance(alpha)
+
+    def wide(x: Position, params: AnnealedParams) -> Float[Array, ""]:
+        return -(1 + len(x)) / 2 * jnp.log1p(jnp.sum(((x - params.center) / params.reach) ** 2))
+
+    def init(position: Position) -> LangevinState:
+        value, gradient = value_and_grad(position)
+        return LangevinState(position, value, gradient)
+
+    def tempered(state: LangevinState, params: AnnealedParams) -> LangevinState:
+        """Return the state as it looks to the law between, its drift shorter than the noise."""
+        value, gradient = jax.value_and_grad(wide)(state.position, params)
+        beta = params.beta
+        drift = beta * state.drift + (1 - beta) * gradient
+        return LangevinState(state.position, beta * state.logdensity + (1 - beta) * value, drift)
+
+    def move(params: AnnealedParams, state: LangevinState, noise: Noise) -> tuple[LangevinState, Info]:
+        share = jnp.exp(jnp.minimum(noise.log_scale, 0)) * params.step_size ** (2 / alpha - 1)
+        here = tempered(state, params)
+        here = here._replace(drift=share * here.drift)
+        jump = params.step_size * here.drift + stable_step(noise, params.step_size, alpha)
+        proposed = init(state.position + jump)
+        there = tempered(proposed, params)
+        there = there._replace(drift=share * there.drift)
+        log_ratio = there.logdensity - here.logdensity
+        log_ratio += auxiliary_log_ratio(here, there, noise, params.step_size, alpha)
+        return metropolis(noise.log_uniform, log_ratio, proposed, state)
+
+    def tune(params: AnnealedParams, states: LangevinState, infos: Info, pace: Pace) -> AnnealedParams:
+        del states
+        excess = jnp.mean(infos.acceptance_rate) - rate_wished
+        cold = jnp.minimum(pace.progress / DONE, 1)
+        return params._replace(step_size=params.step_size * jnp.exp(GAIN * excess), beta=FIRST_BETA ** (1 - cold))
+
+    def params(dim: int) -> AnnealedParams:
+        return AnnealedParams(reach, jnp.zeros(dim), reach)
+
+    return assemble(init, draw_noise(alpha, accept=True), move, params, tune)

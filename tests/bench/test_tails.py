@@ -1,0 +1,87 @@
+"""The benchmark of tails: its arithmetic, what it says, and every sampler for a moment."""
+
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from mafla.bench import tail_samplers, tail_table, tails
+from mafla.bench.tail_problems import problems, start
+from mafla.bench.tail_samplers import NUTS, OURS, SAMPLERS, Drawn
+
+Row = dict[str, Any]
+
+
+def row(sampler: str, errors: list[float], seconds: float, **more: Any) -> Row:
+    about: Row = {"problem": "round Student-t ν=1, d=10", "group": "round Student-t", "dim": 10, "start": "near"}
+    about |= {"sampler": sampler, "seed": 0, "errors": errors, "seconds": seconds, "asinh_w1_ratio": 1.0}
+    return about | {"trace": [[seconds / 2, errors[1]], [seconds, errors[1]]]} | more
+
+
+def test_efficiency_is_mean_squared_error_times_seconds() -> None:
+    rows = [row(OURS, [0.1, 0.1, 0.2], 1.0), row(OURS, [0.1, 0.3, 0.2], 3.0), row(NUTS, [1.0, 1.0, 1.0], 4.0)]
+    assert tail_table.efficiency(rows, NUTS, 0.99) == pytest.approx(4 / (0.05 * 2))
+    assert tail_table.efficiency(rows, "emcee", 0.99) is None
+
+
+@pytest.mark.parametrize(("ours", "words"), [(0.1, "reached on 1 of 1"), (0.2, "reached on 0 of 1")])
+def test_goals_are_judged_by_the_lesser_efficiency(ours: float, words: str) -> None:
+    rows = [row(OURS, [0.05, ours, 0.2], 1.0), row(NUTS, [1.0, 1.0, 1.0], 1.0)]
+    assert words in tail_table.summary(rows)
+
+
+def test_modes_are_judged_by_their_weights() -> None:
+    about = {"group": "modes", "problem": "2 modes at 10, d=2"}
+    rows = [row(OURS, [0.1] * 3, 1.0, weights_error=0.03, **about)]
+    assert [table.row_count for table in tail_table.describe(rows).renderables] == [1, 1]
+    assert "Missed: 2 modes at 10, d=2 (near)" in tail_table.summary(rows)
+
+
+def test_growth_has_the_slope_of_the_costs() -> None:
+    sizes = (1, 10, 100)
+    rows = [row(OURS, [0.1] * 3, 2.0 * d, dim=d, problem=f"round Student-t ν=1, d={d}") for d in sizes]
+    assert "like d^1.00" in tail_table.summary(rows)
+
+
+def test_tables_have_a_row_for_each_problem_and_group() -> None:
+    rows = [row(OURS, [0.05, 0.1, 0.2], 1.0), row(NUTS, [1.0, 1.0, 1.0], 1.0)]
+    assert [table.row_count for table in tail_table.describe(rows).renderables] == [1, 1]
+    assert len(tail_table.picture(rows).axes) == 1
+
+
+def test_independent_draws_are_judged_to_be_good() -> None:
+    problem = next(each for each in problems() if each.name == "2 modes at 10, d=2")
+    draws = problem.draws(jax.random.key(5), 64 * 1000).reshape(64, 1000, 2)
+    found = tails._Judge(problem)(Drawn(draws, 2.0, 1.0), 0)
+    assert np.abs(found["errors"][:2]).max() < 0.2
+    assert 0.5 < found["asinh_w1_ratio"] < 2
+    assert found["weights_error"] < 0.01
+    seconds = [second for second, _ in found["trace"]]
+    assert 1 < seconds[0] < seconds[-1] == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_every_sampler_finds_the_middle_of_an_easy_law(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tail_samplers, "WARMUP", 100)
+    problem = next(each for each in problems() if each.name == "round Student-t ν=5, d=10")
+    found = SAMPLERS[name](problem, 64)(jax.random.key(0), start(problem, "near", jax.random.key(1), 64), 0.5)
+    assert found.draws.shape[0] == 64
+    assert found.draws.shape[2] == 10
+    assert 0 < found.warmup_seconds < found.seconds
+    half = np.median(problem.distance(problem.draws(jax.random.key(2), 20_000)))
+    assert np.median(problem.distance(found.draws.reshape(-1, 10))) == pytest.approx(half, rel=0.3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"only": "nothing"}, "only must be parts of the names of problems, such as Student-t|funnel, got 'nothing'"),
+        ({"samplers": "Gibbs"}, "samplers must be parts of the names mafla, BlackJAX NUTS"),
+        ({"seeds": 0}, "seeds must be a whole number of at least 1, got 0"),
+    ],
+)
+def test_bad_choices_are_named(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message.replace("|", r"\|")):
+        tails.run(**options)

@@ -1,0 +1,51 @@
+"""Annealed chains: balanced at either end, at the target when warm-up is over, and not stuck in a mode."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+import mafla
+from mafla import targets
+from mafla.kernels.annealed import AnnealedParams, annealed
+from mafla.kernels.base import Pace
+
+from .support import dkw_band, ks_distance, walk
+
+SIZE, LEVEL = 100_000, 1e-6
+
+
+@pytest.mark.parametrize("beta", [1.0, 0.0])
+def test_the_law_at_either_end_is_invariant(beta: float) -> None:
+    """At β=1 the target, here normal; at β=0 the wide law, here Cauchy about 3 with the scale 5."""
+    target = targets.gaussian(1)
+    kernel = annealed(target.logdensity, 1.0)._replace(params=AnnealedParams(2.0, np.array([3.0]), 5.0, beta))
+    exact = stats.norm() if beta else stats.cauchy(3, 5)
+    start = jnp.asarray(exact.rvs((SIZE, 1), random_state=0), jnp.float32)
+    path = walk(kernel, 1, start, 5)
+    assert ks_distance(path.last[:, 0], exact.cdf) <= dkw_band(SIZE, LEVEL)
+    assert 0.2 < path.acceptance < 0.99
+
+
+def test_powers_rise_to_one() -> None:
+    kernel = annealed(targets.gaussian(2).logdensity, 10.0)
+    state, info = kernel.step(jax.random.key(0), kernel.init(jnp.zeros(2)))
+    powers = [float(kernel.tune(kernel.params(2), state, info, Pace(1.0, progress)).beta) for progress in (0, 0.5, 1)]
+    assert powers[0] < 1e-3 < powers[1] < 1 == powers[2]
+
+
+def test_both_modes_are_found_from_one() -> None:
+    """Standard normals 40 apart, in five dimensions; a local sampler would stay where it starts."""
+    target = targets.gaussian_mixture(np.array([[0.0] * 5, [40.0] + [0.0] * 4]), [0.5, 0.5])
+    start = target.sample(jax.random.key(0), 256) * jnp.array([0.0, 1.0, 1.0, 1.0, 1.0])
+    tree = mafla.sample(annealed(target.logdensity, 100.0), jax.random.key(1), start, 1, warmup=600, progress=False)
+    found = tree["posterior"]["x"].to_numpy()[:, -1]
+    assert 0.2 < np.mean(found[:, 0] > 20) < 0.8
+    nearest = np.minimum(np.linalg.norm(found, axis=1), np.linalg.norm(found - [40, 0, 0, 0, 0], axis=1))
+    assert np.mean(nearest < 5) > 0.95
+
+
+def test_a_bad_reach_is_refused() -> None:
+    with pytest.raises(ValueError, match="reach must be a positive finite number, got 0"):
+        annealed(targets.gaussian(1).logdensity, 0.0)

@@ -1,0 +1,87 @@
+"""A log density from a score: the integral is right near and far, its gradient is the score, its error is told."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+import mafla
+from mafla import targets
+
+DIM = 4
+STUDENT = targets.student_t(1.5, DIM)
+
+
+@pytest.mark.usefixtures("x64")
+@pytest.mark.parametrize("length", [1e-3, 1.0, 30.0, 1e6, 1e12])
+def test_differences_are_those_of_the_log_density(length: float) -> None:
+    points = np.random.default_rng(0).normal(size=(50, DIM))
+    points *= length / np.linalg.norm(points, axis=1)[:, None]
+    logdensity = mafla.integrate_score(STUDENT.score, nodes=64)
+    exact = STUDENT.logdensity(jnp.asarray(points)) - STUDENT.logdensity(jnp.zeros(DIM))
+    np.testing.assert_allclose(jax.vmap(logdensity)(jnp.asarray(points)), exact, rtol=1e-6, atol=1e-8)
+
+
+def test_the_centre_and_the_scale_may_be_elsewhere() -> None:
+    center = np.array([100.0, -50.0, 0.0, 7.0])
+    logdensity = mafla.integrate_score(lambda x: STUDENT.score((x - center) / 20) / 20, center, scale=20.0)
+    points = jnp.asarray(center + 40 * np.random.default_rng(1).normal(size=(20, DIM)), jnp.float32)
+    exact = STUDENT.logdensity((points - center) / 20) - STUDENT.logdensity(jnp.zeros(DIM))
+    np.testing.assert_allclose(jax.vmap(logdensity)(points), exact, rtol=1e-4, atol=1e-4)
+
+
+def test_the_gradient_is_the_score_itself() -> None:
+    points = jnp.asarray(np.random.default_rng(2).normal(size=(20, DIM)), jnp.float32)
+    found = jax.vmap(jax.grad(mafla.integrate_score(STUDENT.score, nodes=2)))(points)
+    np.testing.assert_array_equal(found, jax.vmap(STUDENT.score)(points))
+
+
+@pytest.mark.usefixtures("x64")
+def test_the_error_is_near_the_truth_and_falls_with_nodes() -> None:
+    mixture = targets.gaussian_mixture([[-8.0, 0.0], [8.0, 0.0]], [0.5, 0.5])
+    points = jnp.asarray(mixture.sample(jax.random.key(0), 100))
+    errors = []
+    for nodes in (8, 32, 128):
+        logdensity = mafla.integrate_score(mixture.score, nodes=nodes)
+        exact = mixture.logdensity(points) - mixture.logdensity(jnp.zeros(2))
+        true = np.abs(np.asarray(jax.vmap(logdensity)(points) - exact)).max()
+        told = logdensity.error(points).max()
+        assert 0.5 * true < told + 1e-8 < 3 * true + 1e-7
+        errors.append(told)
+    assert errors[0] > 100 * errors[2]
+
+
+def test_the_centre_itself_and_nothing_else_is_zero() -> None:
+    logdensity = mafla.integrate_score(STUDENT.score)
+    assert float(logdensity(jnp.zeros(DIM))) == 0
+    assert np.isfinite(np.asarray(jax.grad(logdensity)(jnp.zeros(DIM)))).all()
+
+
+@pytest.mark.slow
+def test_tails_are_right_when_all_there_is_is_a_score() -> None:
+    kernel = mafla.heavy_tail(mafla.integrate_score(STUDENT.score))
+    start = jax.random.normal(jax.random.key(0), (64, DIM))
+    draws = mafla.sample(kernel, jax.random.key(1), start, 2000, warmup=500, progress=False)["posterior"][
+        "x"
+    ].to_numpy()
+    squares = (draws.astype(np.float64) ** 2).sum(-1) / DIM
+    for level in (0.5, 0.95, 0.99):
+        shares = (squares > stats.f(DIM, 1.5).ppf(level)).mean(1)
+        assert abs(shares.mean() - (1 - level)) < 5 * shares.std() / 8
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"score": 3}, "score must be a function"),
+        ({"scale": 0.0}, "scale must be a positive finite number, got 0"),
+        ({"nodes": 1}, "nodes must be a whole number of at least 2, got 1"),
+        ({"center": [np.nan]}, r"center must be finite, got nan at \[0\]"),
+    ],
+)
+def test_bad_settings_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        mafla.integrate_score(**{"score": STUDENT.score} | options)
