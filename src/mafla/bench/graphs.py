@@ -10,7 +10,7 @@ import numpy as np
 from mafla import _check
 from mafla.bench.graph_instances import Instance, instances
 from mafla.bench.graph_peers import COVER_PEERS, CUT_PEERS, DETERMINISTIC_PEERS, Found
-from mafla.bench.selection import is_chosen
+from mafla.bench.selection import grouped, is_chosen
 from mafla.graphs.families import family
 from mafla.graphs.graph import Graph
 from mafla.graphs.maxcut import maxcut
@@ -84,12 +84,12 @@ def describe(rows: list[Row]) -> Any:
     """
     from rich.console import Group
 
-    return Group(*(_table(problem, own) for (problem,), own in _by(("problem",), rows)))
+    return Group(*(_table(problem, own) for (problem,), own in grouped(("problem",), rows)))
 
 
 def summary(rows: list[Row]) -> str:
     """Return in words how many goals were reached, and which were not; see `describe`."""
-    ours = [own for _, own in _by(("problem", "graph"), [row for row in rows if row["solver"] == OURS])]
+    ours = [own for _, own in grouped(("problem", "graph"), [row for row in rows if row["solver"] == OURS])]
     if not ours:
         return ""
     missed = [own[0]["graph"] for own in ours if not _is_reached(own)]
@@ -150,18 +150,10 @@ def _table(title: str, rows: list[Row]) -> Any:
     grid.add_column("graph")
     for heading in ("s", "best known", *solvers):
         grid.add_column(heading.replace(" ", "\n", 1), justify="right", no_wrap=True)
-    for (graph,), own in _by(("graph",), rows):
+    for (graph,), own in grouped(("graph",), rows):
         cells = [_shown([row for row in own if row["solver"] == solver], solver) for solver in solvers]
         grid.add_row(graph, f"{own[0]['limit']:g}", f"{own[0]['known']:g}", *cells)
     return grid
-
-
-def _by(names: tuple[str, ...], rows: list[Row]) -> Iterator[tuple[Any, list[Row]]]:
-    """Return groups of rows that have the same values of these names."""
-    groups: dict[tuple[Any, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row[name] for name in names), []).append(row)
-    yield from groups.items()
 
 
 def _is_reached(own: list[Row]) -> bool:
@@ -179,6 +171,6 @@ def _shown(own: list[Row], solver: str) -> str:
 
 def _line(instance: Instance, rows: list[Row]) -> str:
     own = [row for row in rows if (row["problem"], row["graph"]) == (instance.problem, instance.name)]
-    values = {name: [f"{row['value']:g}" for row in found] for (name,), found in _by(("solver",), own)}
+    values = {name: [f"{row['value']:g}" for row in found] for (name,), found in grouped(("solver",), own)}
     parts = [" ".join([name, *found]) for name, found in values.items()]
     return f"{instance.problem}: {instance.name}: {', '.join(parts)} (best known {instance.known:g})"

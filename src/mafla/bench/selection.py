@@ -1,6 +1,9 @@
-"""Choosing what a benchmark runs by parts of names."""
+"""Choosing what a benchmark runs by parts of names, and grouping its rows by what they have in common."""
 
-__all__ = ["is_chosen"]
+from collections.abc import Iterator
+from typing import Any
+
+__all__ = ["grouped", "is_chosen"]
 
 
 def is_chosen(name: str, parts: str) -> bool:
@@ -11,3 +14,16 @@ def is_chosen(name: str, parts: str) -> bool:
         [True, True, True, False]
     """
     return any(part in name for part in parts.split("|"))
+
+
+def grouped(names: tuple[str, ...], rows: list[dict[str, Any]]) -> Iterator[tuple[Any, list[dict[str, Any]]]]:
+    """Return the rows that have the same values of these names, after the values.
+
+    Example:
+        >>> list(grouped(("a",), [{"a": 1, "b": 2}, {"a": 1, "b": 3}]))
+        [((1,), [{'a': 1, 'b': 2}, {'a': 1, 'b': 3}])]
+    """
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in names), []).append(row)
+    yield from groups.items()

@@ -37,7 +37,6 @@ class Problem(NamedTuple):
         thresholds: the distances beyond which the shares ``1 - LEVELS`` lie.
         draws: ``draws(key, n)``: at least nearly independent points of the target.
         locations: modes, of shape (modes, dim); none where there is one.
-        weights: of the modes.
         dense: whether a peer that can learn a whole matrix should.
         starts: from where chains start.
     """
@@ -50,7 +49,6 @@ class Problem(NamedTuple):
     thresholds: Callable[[], Float[np.ndarray, " levels"]]
     draws: Callable[[Key[Array, ""], int], Any]
     locations: Float[np.ndarray, "modes dim"] | None = None
-    weights: Float[np.ndarray, " modes"] | None = None
     dense: bool = False
     starts: tuple[str, ...] = ("near", "far")
 
@@ -146,7 +144,7 @@ def _modes(count: int, distance: float, dim: int) -> Problem:
     weights = np.arange(1, count + 1) / (count * (count + 1) / 2)
     mixture = targets.stable_mixture(1.5, locations, weights)
     name = f"{count} modes at {distance}, d={dim}"
-    return _from_target(name, "modes", mixture, partial(_to_nearest, locations), locations=locations, weights=weights)
+    return _from_target(name, "modes", mixture, partial(_to_nearest, locations), locations=locations)
 
 
 def _to_nearest(locations: Draws, x: Draws) -> Float[np.ndarray, " n"]:

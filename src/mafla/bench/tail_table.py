@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from mafla.bench.selection import grouped
 from mafla.bench.tail_problems import LEVELS
 from mafla.bench.tail_samplers import NUTS, OURS
 
@@ -44,7 +45,7 @@ def describe(rows: list[Row]) -> Any:
 
 def summary(rows: list[Row]) -> str:
     """Return in words which goals were reached, and how the time to a fixed error grows; see `describe`."""
-    cells = [own for _, own in _by(("problem", "start"), rows)]
+    cells = [own for _, own in grouped(("problem", "start"), rows)]
     judged = [(own, verdict) for own in cells if (verdict := _is_reached(own)) is not None]
     missed = [f"{own[0]['problem']} ({own[0]['start']})" for own, verdict in judged if not verdict]
     lines = [f"Goals reached on {len(judged) - len(missed)} of {len(judged)} problems and starts."]
@@ -75,7 +76,9 @@ def picture(rows: list[Row]) -> Any:
     panels: dict[str, dict[str, Any]] = {}
     for name in names:
         near = [row for row in rows if row["problem"] == name and row["start"] == "near"]
-        panels[name] = {sampler: _trace(own) for (sampler,), own in _by(("sampler",), near) if sampler in (OURS, NUTS)}
+        panels[name] = {
+            sampler: _trace(own) for (sampler,), own in grouped(("sampler",), near) if sampler in (OURS, NUTS)
+        }
     return error_against_seconds(panels)
 
 
@@ -111,7 +114,7 @@ def _against_nuts(rows: list[Row]) -> Any:
         "NUTS must run for the same error; asinh W1 over that of independent draws, medians; ✓ and ✗ are goals"
     )
     grid = _grid("tails", caption, ("problem", "error\n0.99", "NUTS", "times\n0.95", "0.99", "0.999", "W1", "NUTS"))
-    for (problem, begin), own in _by(("problem", "start"), rows):
+    for (problem, begin), own in grouped(("problem", "start"), rows):
         ours, theirs = ([row for row in own if row["sampler"] == name] for name in (OURS, NUTS))
         times = [efficiency(own, NUTS, level) for level in LEVELS]
         distances = [_median(part, "asinh_w1_ratio") for part in (ours, theirs)]
@@ -121,22 +124,24 @@ def _against_nuts(rows: list[Row]) -> Any:
 
 
 def _weights(rows: list[Row]) -> Any:
-    samplers = [name for (name,), _ in _by(("sampler",), rows)]
-    grid = _grid("modes", "largest error of a mode's weight, median over the seeds", ("problem", *samplers))
-    for (problem, begin), own in _by(("problem", "start"), [row for row in rows if row["group"] == "modes"]):
+    samplers = [name for (name,), _ in grouped(("sampler",), rows)]
+    grid = _grid(
+        "modes", "largest error of the share of draws nearest to a mode, median over the seeds", ("problem", *samplers)
+    )
+    for (problem, begin), own in grouped(("problem", "start"), [row for row in rows if row["group"] == "modes"]):
         found = [_median([row for row in own if row["sampler"] == name], "weights_error") for name in samplers]
         grid.add_row(f"{problem}, {begin}{_mark(own)}", *map(_short, found))
     return grid
 
 
 def _against_peers(rows: list[Row]) -> Any:
-    peers = [name for (name,), _ in _by(("sampler",), rows) if name != OURS]
+    peers = [name for (name,), _ in grouped(("sampler",), rows) if name != OURS]
     caption = "how many times longer a peer must run for the same error at the 0.99-quantile; median over the problems"
     grid = _grid("groups", caption, ("group", *peers))
-    for (group,), own in _by(("group",), rows) if peers else ():
+    for (group,), own in grouped(("group",), rows) if peers else ():
         columns = []
         for peer in peers:
-            found = [efficiency(cell, peer, 0.99) for _, cell in _by(("problem", "start"), own)]
+            found = [efficiency(cell, peer, 0.99) for _, cell in grouped(("problem", "start"), own)]
             known = [value for value in found if value is not None]
             columns.append(_short(float(np.median(known)) if known else None))
         grid.add_row(group, *columns)
@@ -157,8 +162,8 @@ def _growth(rows: list[Row]) -> Iterator[str]:
     """Say how the time to a fixed error grows with the dimension, for each kind of Student-t law and sampler."""
     near = [row for row in rows if "Student-t ν" in row["problem"] and row["start"] == "near"]
     named = [row | {"law": row["problem"].split(",")[0]} for row in near]
-    for (law, sampler), own in _by(("law", "sampler"), named):
-        costs = {dim: _cost(cell, 0.99) for (dim,), cell in _by(("dim",), own)}
+    for (law, sampler), own in grouped(("law", "sampler"), named):
+        costs = {dim: _cost(cell, 0.99) for (dim,), cell in grouped(("dim",), own)}
         if len(costs) < 3 or sampler not in (OURS, NUTS):
             continue
         seconds = np.array(list(costs.values()), dtype=float) / FIXED_ERROR**2
@@ -183,11 +188,3 @@ def _short(value: float | None) -> str:
     if value is None:
         return ""
     return f"{value:.2g}" if value < 100 else f"{value:.0f}" if value < 1e4 else f"{value:.0e}"
-
-
-def _by(names: tuple[str, ...], rows: list[Row]) -> Iterator[tuple[Any, list[Row]]]:
-    """Return groups of rows that have the same values of these names."""
-    groups: dict[tuple[Any, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row[name] for name in names), []).append(row)
-    yield from groups.items()
