@@ -130,6 +130,11 @@ def _row_of_panels(panels: Mapping[str, Any]) -> tuple["Figure", Any]:
 
 
 def _shared_legend(figure: "Figure", axes: Any) -> None:
+    from matplotlib.ticker import NullFormatter
+
+    for axis in axes:  # labels of minor ticks, which less than a decade gets, overlap
+        axis.xaxis.set_minor_formatter(NullFormatter())
+        axis.yaxis.set_minor_formatter(NullFormatter())
     handles = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles), frameon=False)
 

@@ -39,9 +39,9 @@ SUBSTEPS = 10  # of Runge and Kutta in an interval
 LEAST = 1e-30  # what is left of the drug; less is beyond the range of numbers
 KINETICS = ("k_a", "K_m", "V_m", "sigma")
 
-PROPOSALS = 200_000  # for importance sampling
+PROPOSALS, BATCH = 1_000_000, 10_000  # for importance sampling
 COEFFICIENTS, OBSERVATIONS = 10, 40  # of the horseshoe
-GIBBS_CHAINS, GIBBS_BURN_IN, GIBBS_SWEEPS, GIBBS_THIN = 500, 500, 1000, 10
+GIBBS_CHAINS, GIBBS_BURN_IN, GIBBS_SWEEPS, GIBBS_THIN = 1000, 500, 1000, 5
 PREDICTORS, PATIENTS, PRIOR_SCALE = 10, 200, 2.5  # of the logistic regression
 
 
@@ -159,7 +159,8 @@ def _log_half_cauchy(log_value: Float[Array, "*shape"]) -> Float[Array, "*shape"
 def _resampled(logdensity: Any, proposal: StudentMixture) -> Draws:
     """Return draws by importance sampling and resampling; refuse a proposal that does not fit."""
     points = proposal.sample(jax.random.key(1), PROPOSALS)
-    log_ratio = jax.jit(jax.vmap(lambda x: logdensity(x) - proposal.logdensity(x)))(points)
+    ratio = jax.jit(lambda x: jax.lax.map(lambda at: logdensity(at) - proposal.logdensity(at), x, batch_size=BATCH))
+    log_ratio = ratio(points)
     weights = np.asarray(jax.nn.softmax(log_ratio), np.float64)
     effective = weights.sum() ** 2 / np.sum(weights**2)
     if effective < PROPOSALS / 4:

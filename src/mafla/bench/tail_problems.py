@@ -20,7 +20,7 @@ LEVELS = (0.95, 0.99, 0.999)
 CONDITION, OFFSET = 1e3, 30.0  # of covariances; of centres from the origin, in units of the target's own scale
 FAR = 1e3
 LARGEST_DENSE = 50  # dimensions; beyond, a matrix for each chain makes peers slower still
-REFERENCE_DRAWS = 200_000
+REFERENCE_DRAWS = 2_000_000
 
 Draws = Float[np.ndarray, "n dim"]
 

@@ -23,7 +23,7 @@ GOALS = {
     ("light", False): 0.1,
 }
 WEIGHTS_GOAL = 0.02
-PICTURED = ("round Student-t ν=1, d=10", "stretched Student-t ν=2, d=50", "kinetics, d=4", "stretched Gaussian, d=50")
+PICTURED = ("round Student-t ν=1, d=10", "round Student-t ν=2, d=10", "round Student-t ν=5, d=10", "logistic, d=10")
 FIXED_ERROR = 0.1  # to which the time is given
 
 Row = dict[str, Any]
