@@ -11,6 +11,7 @@ from mafla import metrics, targets
 LOCATIONS, WEIGHTS = np.array([[0.0, 0.0], [40.0, 0.0], [0.0, -60.0]]), np.array([0.5, 0.3, 0.2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("heavy", [False, True])
 def test_weights_of_modes_far_from_the_start_are_right(heavy: bool) -> None:
     target = targets.stable_mixture(1.5, LOCATIONS, WEIGHTS) if heavy else targets.gaussian_mixture(LOCATIONS, WEIGHTS)

@@ -1,5 +1,7 @@
 """Problems in the tails: thresholds and draws agree with each other and with the log density."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,7 +12,18 @@ from mafla.bench.tail_problems import LEVELS, Problem, problems, start
 
 ALL = {problem.name: problem for problem in problems()}
 DRAWN = [name for name in ALL if name.split(",")[0] not in ("horseshoe", "kinetics", "logistic")]
+QUICK = {
+    "round Student-t ν=1, d=10",
+    "stretched Student-t ν=2, d=10",
+    "Cauchy product, d=10",
+    "stretched Gaussian, d=50",
+}
 SIZE = 20_000
+
+
+def some_slow(names: list[str]) -> list[Any]:
+    """Return the names as parameters of a test, slow but for one of each kind."""
+    return [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in names]
 
 
 def stein_z(problem: Problem, draws: np.ndarray) -> np.ndarray:
@@ -19,7 +32,7 @@ def stein_z(problem: Problem, draws: np.ndarray) -> np.ndarray:
     return gradients.mean(0) / (gradients.std(0) / np.sqrt(len(draws)))
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("name", some_slow(DRAWN))
 def test_draws_lie_beyond_thresholds_as_often_as_they_should(name: str) -> None:
     problem = ALL[name]
     distances = problem.distance(problem.draws(jax.random.key(1), SIZE))
@@ -28,7 +41,7 @@ def test_draws_lie_beyond_thresholds_as_often_as_they_should(name: str) -> None:
         assert abs(np.mean(distances > threshold) - (1 - level)) < 5 * error
 
 
-@pytest.mark.parametrize("name", [name for name in DRAWN if "modes" not in name and "d=200" not in name])
+@pytest.mark.parametrize("name", some_slow([name for name in DRAWN if "modes" not in name and "d=200" not in name]))
 def test_draws_are_of_the_log_density(name: str) -> None:
     problem = ALL[name]
     assert np.abs(stein_z(problem, np.asarray(problem.draws(jax.random.key(2), SIZE)))).max() < 5

@@ -50,6 +50,7 @@ def test_tables_have_a_row_for_each_problem_and_group() -> None:
     assert len(tail_table.picture(rows).axes) == 1
 
 
+@pytest.mark.slow
 def test_independent_draws_are_judged_to_be_good() -> None:
     problem = next(each for each in problems() if each.name == "2 modes at 10, d=2")
     draws = problem.draws(jax.random.key(5), 64 * 1000).reshape(64, 1000, 2)

@@ -80,7 +80,7 @@ def start(problem: Problem, name: str, key: Key[Array, ""], chains: int) -> Floa
 
     Example:
         >>> first = problems()[0]
-        >>> np.abs(start(first, "far", jax.random.key(0), 2)).tolist()
+        >>> np.abs(start(first, "far", jax.random.key(0), 2)).round(3).tolist()
         [[1000.0], [1000.0]]
     """
     normal = np.asarray(jax.random.normal(key, (chains, problem.dim)))
