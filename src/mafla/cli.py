@@ -20,7 +20,7 @@ Seeds = Annotated[int, Parameter(help="Repeat for so many seeds and show medians
 Output = Annotated[Path | None, Parameter(help="Folder for the files to write, made if missing; none by default.")]
 Json = Annotated[bool, Parameter(name="--json", help="Print the measured rows as JSON, and nothing else.")]
 Quick = Annotated[bool, Parameter(help="Take seconds: enough to see that it works, too little to judge by.")]
-LearnedSeeds = Annotated[int, Parameter(help="Repeat for so many seeds and show medians; one with --quick.")]
+SeedsUnlessQuick = Annotated[int, Parameter(help="Repeat for so many seeds and show medians; one with --quick.")]
 LearnedQuick = Annotated[bool, Parameter(help="One seed and shorter trainings: less than 20 minutes on two cores.")]
 GraphsQuick = Annotated[bool, Parameter(help="One seed, a few graphs and a quarter of the time: two minutes.")]
 TailsQuick = Annotated[bool, Parameter(help="One seed, a third of the problems, ours and NUTS: less than 15 minutes.")]
@@ -137,7 +137,7 @@ def kernels(*, seed: Seed = 0, output: Output = None, as_json: Json = False, qui
 def learned(
     *,
     seed: Seed = 0,
-    seeds: LearnedSeeds = 5,
+    seeds: SeedsUnlessQuick = 5,
     only: Only = "",
     methods: Methods = "",
     output: Output = None,
@@ -147,12 +147,8 @@ def learned(
     """Measure samplers that are learned from rows, and others that learn from the same rows."""
     from mafla.bench import learned as job
 
-    if output is not None:
-        _check_folder(output)
-    keep = _keeper(output, "learned.json", seed=seed, seeds=seeds, quick=quick, only=only, methods=methods)
-    rows = job.run(seed, seeds, quick, only, methods, keep)
-    files = keep("done", rows)
-    _show(rows, job.describe(rows), job.summary(rows), files, as_json)
+    about = {"seed": seed, "seeds": seeds, "quick": quick, "only": only, "methods": methods}
+    _bench_by_parts("learned", job, output, as_json, about)
 
 
 @bench.command
@@ -167,7 +163,7 @@ def relaxed(*, seed: Seed = 0, output: Output = None, as_json: Json = False, qui
 def graphs(
     *,
     seed: Seed = 0,
-    seeds: LearnedSeeds = 5,
+    seeds: SeedsUnlessQuick = 5,
     only: Only = "",
     solvers: Solvers = "",
     output: Output = None,
@@ -175,25 +171,17 @@ def graphs(
     quick: GraphsQuick = False,
 ) -> None:
     """Measure the solvers for cuts and covers beside others, with equal CPU seconds."""
-    from mafla import plots
     from mafla.bench import graphs as job
 
-    if output is not None:
-        _check_folder(output)
-        plots.require_matplotlib()
-    keep = _keeper(output, "graphs.json", seed=seed, seeds=seeds, quick=quick, only=only, solvers=solvers)
-    rows = job.run(seed, seeds, quick, only, solvers, keep)
-    files = keep("done", rows)
-    if output is not None and any(row["problem"] == "maxcut" for row in rows):
-        files += _write(output, {"graphs.png": plots.to_bytes(job.picture(rows), "png")})
-    _show(rows, job.describe(rows), job.summary(rows), files, as_json)
+    about = {"seed": seed, "seeds": seeds, "quick": quick, "only": only, "solvers": solvers}
+    _bench_by_parts("graphs", job, output, as_json, about, job.picture)
 
 
 @bench.command
 def tails(
     *,
     seed: Seed = 0,
-    seeds: LearnedSeeds = 20,
+    seeds: SeedsUnlessQuick = 20,
     only: Only = "",
     samplers: Samplers = "",
     seconds: TailsSeconds = 3.0,
@@ -202,19 +190,10 @@ def tails(
     quick: TailsQuick = False,
 ) -> None:
     """Measure tails and modes of our sampler beside NUTS and others, with equal seconds."""
-    from mafla import plots
     from mafla.bench import tails as job
 
-    if output is not None:
-        _check_folder(output)
-        plots.require_matplotlib()
     about = {"seed": seed, "seeds": seeds, "quick": quick, "only": only, "samplers": samplers, "seconds": seconds}
-    keep = _keeper(output, "tails.json", **about)
-    rows = job.run(seed, seeds, quick, only, samplers, seconds, keep)
-    files = keep("done", rows)
-    if output is not None:
-        files += _write(output, {"tails.png": plots.to_bytes(job.picture(rows), "png")})
-    _show(rows, job.describe(rows), job.summary(rows), files, as_json)
+    _bench_by_parts("tails", job, output, as_json, about, job.picture)
 
 
 @bench.command
@@ -306,6 +285,29 @@ def _bench(name: str, job: Any, seed: int, output: Path | None, as_json: bool, q
         rows = job.run(seed, quick)
     files = _write(output, {f"{name}.json": _record(rows, seed=seed, quick=quick)})
     _show(rows, job.describe(rows), "", files, as_json)
+
+
+def _bench_by_parts(
+    name: str,
+    job: Any,
+    output: Path | None,
+    as_json: bool,
+    about: dict[str, Any],
+    picture: Callable[[Rows], Any] | None = None,
+) -> None:
+    """Do long work that keeps what it has after each part; a picture is drawn unless there is nothing to draw."""
+    from mafla import plots
+
+    if output is not None:
+        _check_folder(output)
+        if picture:
+            plots.require_matplotlib()
+    keep = _keeper(output, f"{name}.json", **about)
+    rows = job.run(**about, report=keep)
+    files = keep("done", rows)
+    if output is not None and picture and (figure := picture(rows)) is not None:
+        files += _write(output, {f"{name}.png": plots.to_bytes(figure, "png")})
+    _show(rows, job.describe(rows), job.summary(rows), files, as_json)
 
 
 def _keeper(output: Path | None, name: str, **about: object) -> Callable[[str, Rows], list[Path]]:

@@ -98,9 +98,11 @@ def summary(rows: list[Row]) -> str:
 
 
 def picture(rows: list[Row]) -> Any:
-    """Return a figure: the best cut so far against CPU seconds, ours and others, for graphs that are hard."""
+    """Return a figure: the best cut so far against CPU seconds, ours and others, for hard graphs; None without cuts."""
     from mafla.plots import best_against_seconds
 
+    if not any(row["problem"] == "maxcut" for row in rows):
+        return None
     shown = [name for name in PICTURED if any(row["graph"] == name for row in rows)]
     shown = shown or list(dict.fromkeys(row["graph"] for row in rows if row["problem"] == "maxcut"))[:3]
     panels = {}

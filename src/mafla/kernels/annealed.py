@@ -19,11 +19,16 @@ from mafla.kernels.base import (
     Noise,
     Pace,
     assemble,
-    call_logdensity,
     draw_noise,
     metropolis,
 )
-from mafla.kernels.proposal import auxiliary_log_ratio, default_acceptance, stable_step
+from mafla.kernels.proposal import (
+    auxiliary_log_ratio,
+    default_acceptance,
+    drift_share,
+    propose,
+    start_from_logdensity,
+)
 
 __all__ = ["AnnealedParams", "annealed"]
 
@@ -69,31 +74,23 @@ def annealed(logdensity: Callable[[Position], Float[Array, ""]], reach: float, a
     """
     _check.function("logdensity", logdensity)
     alpha, reach = _check.stability_index(alpha, above=1), _check.positive("reach", reach)
-    value_and_grad = jax.value_and_grad(lambda x: call_logdensity(logdensity, x))
-    rate_wished = default_acceptance(alpha)
+    init, rate_wished = start_from_logdensity(logdensity), default_acceptance(alpha)
 
     def wide(x: Position, params: AnnealedParams) -> Float[Array, ""]:
         return -(1 + len(x)) / 2 * jnp.log1p(jnp.sum(((x - params.center) / params.reach) ** 2))
 
-    def init(position: Position) -> LangevinState:
-        value, gradient = value_and_grad(position)
-        return LangevinState(position, value, gradient)
-
-    def tempered(state: LangevinState, params: AnnealedParams) -> LangevinState:
-        """Return the state as it looks to the law between, its drift shorter than the noise."""
+    def tempered(state: LangevinState, params: AnnealedParams, share: Any) -> LangevinState:
+        """Return the state as it looks to the law between, with such a share of the gradient there as its drift."""
         value, gradient = jax.value_and_grad(wide)(state.position, params)
         beta = params.beta
-        drift = beta * state.drift + (1 - beta) * gradient
+        drift = share * (beta * state.drift + (1 - beta) * gradient)
         return LangevinState(state.position, beta * state.logdensity + (1 - beta) * value, drift)
 
     def move(params: AnnealedParams, state: LangevinState, noise: Noise) -> tuple[LangevinState, Info]:
-        share = jnp.exp(jnp.minimum(noise.log_scale, 0)) * params.step_size ** (2 / alpha - 1)
-        here = tempered(state, params)
-        here = here._replace(drift=share * here.drift)
-        jump = params.step_size * here.drift + stable_step(noise, params.step_size, alpha)
-        proposed = init(state.position + jump)
-        there = tempered(proposed, params)
-        there = there._replace(drift=share * there.drift)
+        share = drift_share(noise, params.step_size, alpha)
+        here = tempered(state, params, share)
+        proposed = init(propose(here, noise, params.step_size, alpha))
+        there = tempered(proposed, params, share)
         log_ratio = there.logdensity - here.logdensity
         log_ratio += auxiliary_log_ratio(here, there, noise, params.step_size, alpha)
         return metropolis(noise.log_uniform, log_ratio, proposed, state)

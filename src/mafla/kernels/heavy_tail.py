@@ -26,14 +26,19 @@ from mafla.kernels.base import (
     Pace,
     StepSize,
     assemble,
-    call_logdensity,
     draw_noise,
     metropolis,
     tune_step_size,
 )
 from mafla.kernels.compose import CycleInfo, summarise
 from mafla.kernels.elliptical_shape import LARGEST_GAIN, Shape, follow, unit_shape
-from mafla.kernels.proposal import auxiliary_log_ratio, default_acceptance, stable_step
+from mafla.kernels.proposal import (
+    auxiliary_log_ratio,
+    default_acceptance,
+    drift_share,
+    stable_step,
+    start_from_logdensity,
+)
 from mafla.kernels.radial_walk import RadialNoise, radial_move, radial_noise
 
 __all__ = ["HeavyTailParams", "heavy_tail"]
@@ -89,13 +94,9 @@ def heavy_tail(
     """
     _check.function("logdensity", logdensity)
     alpha, step_size = _check.stability_index(alpha, above=1), _check.positive("step_size", step_size)
-    value_and_grad = jax.value_and_grad(lambda x: call_logdensity(logdensity, x))
+    init = start_from_logdensity(logdensity)
     tune_langevin, tune_radial = tune_step_size(default_acceptance(alpha)), tune_step_size(RADIAL_ACCEPTANCE)
     langevin_noise, noise_along_rays = draw_noise(alpha, accept=True), radial_noise(RADIAL_ALPHA)
-
-    def init(position: Float[Array, " dim"]) -> LangevinState:
-        value, gradient = value_and_grad(position)
-        return LangevinState(position, value, gradient)
 
     def params(dim: int) -> HeavyTailParams:
         return HeavyTailParams(step_size, 1.0, *unit_shape(dim))
@@ -136,7 +137,7 @@ def _langevin_move(
     init: Callable[[Any], LangevinState], params: HeavyTailParams, state: LangevinState, noise: Noise, alpha: float
 ) -> tuple[LangevinState, Info]:
     """Step in round coordinates, with the origin at the state; only the drift has to be brought there."""
-    share = jnp.exp(jnp.minimum(noise.log_scale, 0)) * params.step_size ** (2 / alpha - 1)
+    share = drift_share(noise, params.step_size, alpha)
     here = LangevinState(jnp.zeros_like(state.position), None, share * (params.factor.T @ state.drift))
     jump = params.step_size * here.drift + stable_step(noise, params.step_size, alpha)
     proposed = init(state.position + params.factor @ jump)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -14,11 +13,11 @@ from mafla.kernels.base import (
     Noise,
     StepSize,
     assemble,
-    call_logdensity,
     draw_noise,
     metropolis,
     tune_step_size,
 )
+from mafla.kernels.proposal import start_from_logdensity
 
 __all__ = ["mala"]
 
@@ -42,10 +41,7 @@ def mala(
     """
     _check.function("logdensity", logdensity)
     step_size = _check.positive("step_size", step_size)
-    value_and_grad = jax.value_and_grad(lambda x: call_logdensity(logdensity, x))
-
-    def init(position: Float[Array, " dim"]) -> LangevinState:
-        return LangevinState(position, *value_and_grad(position))
+    init = start_from_logdensity(logdensity)
 
     def move(params: StepSize, state: LangevinState, noise: Noise) -> tuple[LangevinState, Info]:
         tau = params.step_size
