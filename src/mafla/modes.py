@@ -62,7 +62,7 @@ def find_modes(
     wide, local = _kernels(logdensity)
     reach, center = _check.positive("reach", reach), np.median(start, axis=0)
     wide = wide._replace(params=AnnealedParams(reach, center, reach))
-    found = sample(wide, keys[0], start, 1, warmup=steps, progress=False)["posterior"]["x"].to_numpy()[:, -1]
+    found = sample(wide, keys[0], start, 1, warmup=2 * steps, progress=False)["posterior"]["x"].to_numpy()[:, -1]
     tree = sample(local, keys[1], found, DRAWS * THIN, warmup=SETTLING, thin=THIN, progress=False)
     rows = tree["posterior"]["x"].to_numpy().reshape(-1, start.shape[1])
     scaling = robust_scaling(rows.astype(np.float64))

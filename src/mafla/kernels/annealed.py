@@ -33,7 +33,7 @@ from mafla.kernels.proposal import (
 __all__ = ["AnnealedParams", "annealed"]
 
 FIRST_BETA = 1e-4
-DONE = 0.9  # of warm-up; the rest is spent on the target itself
+DONE = 0.45  # of warm-up: what it leaves is the mean over its second half, in which nothing but the target is followed
 GAIN = 0.1  # with which the step size follows: it does not fall, since the law that it follows narrows until the end
 
 Position = Float[Array, " dim"]
