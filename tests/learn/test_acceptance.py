@@ -1,6 +1,7 @@
 """Learned acceptance functions: probabilities, and close to the closed form that their loss is least at."""
 
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -11,7 +12,7 @@ from jaxtyping import Array
 from scipy import stats
 
 from mafla import targets
-from mafla.drift import local_drift
+from mafla.drift import local_drift, riesz_drift
 from mafla.kernels.fractional_walk import frw
 from mafla.kernels.learned_fractional import mafla
 from mafla.learn.acceptance import FORMS, Acceptance, Form, fit_acceptance
@@ -110,16 +111,20 @@ def test_the_entropy_keeps_the_papers_form_from_rejecting_everything() -> None:
 
 
 @pytest.mark.slow
-def test_a_structured_acceptance_starts_at_the_base_and_balances_it() -> None:
-    # Before training, e is the log density of the base: the exact kernel of that law.
-    schedule = Schedule(steps=1, check_every=1)
-    found = fit_acceptance(jax.random.key(1), TARGET.score, ROWS, ALPHA, STEP_SIZE, schedule=schedule, progress=False)
-    base = Proposal(local_drift(TARGET.score, ALPHA), ALPHA, STEP_SIZE)
-    ideal = oracle_log_ratio(lambda x: found.frame.base.logdensity(found.frame.units(x)), base)
-    expected = np.asarray(jax.vmap(ideal)(*pairs(100)))
+@pytest.mark.parametrize("drift", [None, riesz_drift(TARGET.score, ALPHA, 3, 0.1)], ids=["local", "riesz"])
+def test_a_structured_acceptance_is_the_exact_correction_of_its_energy(drift: Any) -> None:
+    law, schedule = (ALPHA, STEP_SIZE), Schedule(steps=1, check_every=1)
+    found = fit_acceptance(jax.random.key(1), TARGET.score, ROWS, *law, drift=drift, schedule=schedule, progress=False)
+
+    def energy(x: Array) -> Array:
+        units = found.frame.units(x)
+        return found.frame.base.logdensity(units) + found.networks[0](found.frame, units)
+
+    ideal = oracle_log_ratio(energy, Proposal(drift or local_drift(TARGET.score, ALPHA), *law))
+    expected, logits = (np.asarray(jax.vmap(function)(*pairs(100))) for function in (ideal, found.logit))
     assert np.abs(expected).max() > 0.5
-    assert np.abs(np.asarray(jax.vmap(found.logit)(*pairs(100))) - expected).max() < 0.02
-    assert np.array_equal(np.asarray(jax.vmap(found)(*pairs(100))), np.minimum(jax.vmap(found.logit)(*pairs(100)), 0))
+    assert np.abs(logits - expected).max() < 1e-4
+    assert np.array_equal(np.asarray(jax.vmap(found)(*pairs(100))), np.minimum(logits, 0))
 
 
 @pytest.mark.parametrize(
@@ -127,6 +132,7 @@ def test_a_structured_acceptance_starts_at_the_base_and_balances_it() -> None:
     [
         ({"form": "free"}, "form must be one of structured, antisymmetric, sigmoid, factors, got 'free'"),
         ({"form": "factors"}, "form must not be 'factors' unless walk=True"),
+        ({"walk": True, "drift": TARGET.score}, "drift must be None if walk=True: a random walk has none"),
         ({"proposal_score": "gauss"}, "kind must be exact or proxy, got 'gauss'"),
         ({"lambda_alpha": -1.0}, "lambda_alpha must be a number of at least 0"),
     ],
@@ -134,3 +140,12 @@ def test_a_structured_acceptance_starts_at_the_base_and_balances_it() -> None:
 def test_a_bad_argument_is_named(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         fit_acceptance(jax.random.key(0), TARGET.score, ROWS[:100], 1.5, 0.1, progress=False, **arguments)
+
+
+def test_an_acceptance_with_a_drift_of_its_own_cannot_be_saved(tmp_path: Path) -> None:
+    schedule = Schedule(steps=1, check_every=1)
+    law = TARGET.score, ROWS[:100], ALPHA, STEP_SIZE
+    found = fit_acceptance(jax.random.key(1), *law, drift=TARGET.score, schedule=schedule, progress=False)
+    with pytest.raises(ValueError, match="drift must be None for the acceptance to be saved"):
+        found.save(tmp_path / "model")
+    assert not list(tmp_path.iterdir())

@@ -57,6 +57,7 @@ class Acceptance(eqx.Module):
         step_size: step size of the proposal.
         walk: whether the proposal is the fractional random walk instead of the Langevin proposal.
         history: the training.
+        drift: of the proposal, where it is not ``c_α s(x)``.
     """
 
     frame: Frame
@@ -67,6 +68,7 @@ class Acceptance(eqx.Module):
     step_size: float = eqx.field(static=True)
     walk: bool = eqx.field(static=True)
     history: History = eqx.field(static=True)
+    drift: Field | None = None
 
     def __call__(self, x_new: Point, x: Point) -> Scalar:
         """Return ``log a(x_new, x)``."""
@@ -84,6 +86,10 @@ class Acceptance(eqx.Module):
 
     def config(self) -> dict[str, Any]:
         """Return the settings from which `skeleton` makes an empty model."""
+        if self.drift is not None:
+            raise ValueError(
+                "drift must be None for the acceptance to be saved: a function cannot be written to a file"
+            )
         settings = {name: getattr(self, name) for name in SETTINGS}
         sizes, history = self.frame.sizes(self.networks[0]), self.history.to_json()
         return {**settings, **sizes, "score": _score_config(self.score), "history": history}
@@ -98,8 +104,8 @@ class Acceptance(eqx.Module):
         return Acceptance(frame, networks, score, **settings, history=history)
 
     def _proposal(self) -> Proposal:
-        drift = None if self.walk else local_drift(self.score, self.alpha)
-        return Proposal(drift, self.alpha, self.step_size)
+        drift = self.drift or local_drift(self.score, self.alpha)
+        return Proposal(None if self.walk else drift, self.alpha, self.step_size)
 
 
 def fit_acceptance(  # noqa: PLR0913 - each is a choice that the paper leaves open
@@ -112,6 +118,7 @@ def fit_acceptance(  # noqa: PLR0913 - each is a choice that the paper leaves op
     *,
     form: Form = "structured",
     walk: bool = False,
+    drift: Field | None = None,
     lambda_alpha: float = 0.1,
     lambda_entropy: float | None = None,
     schedule: Schedule | None = None,
@@ -130,6 +137,7 @@ def fit_acceptance(  # noqa: PLR0913 - each is a choice that the paper leaves op
         proposal_score: "exact", the score of the stable law, or "proxy", the paper's.
         form: "structured", "antisymmetric", "sigmoid" (the paper's) or "factors" (for ``walk``).
         walk: learn for the fractional random walk, whose proposal is symmetric.
+        drift: replaces ``c_α s(x)`` in the proposal; the result cannot be saved.
         lambda_alpha: weight λ_α of the loss in the α-norm.
         lambda_entropy: weight λ of the negative entropy; 0.1 where it is not given, and 0 for the forms in which the
             entropy cannot change without the balance.
@@ -152,13 +160,15 @@ def fit_acceptance(  # noqa: PLR0913 - each is a choice that the paper leaves op
         raise ValueError(f"form must be one of {', '.join(FORMS)}, got {form!r}")
     if form == "factors" and not walk:
         raise ValueError("form must not be 'factors' unless walk=True: it belongs to symmetric proposals")
+    if walk and drift is not None:
+        raise ValueError("drift must be None if walk=True: a random walk has none")
     if lambda_entropy is None:
         lambda_entropy = ENTROPY if form in ("sigmoid", "factors") else 0.0
     frame = score.frame if isinstance(score, Score) else None
     found = prepare(key, data, _check.stability_index(alpha, above=1), frame=frame)
     step_size = _check.positive("step_size", step_size)
-    drift = None if walk else local_drift(score, found.alpha)
-    proposal = Proposal(drift, found.alpha, step_size, proposal_score)
+    pull = None if walk else drift or local_drift(score, found.alpha)
+    proposal = Proposal(pull, found.alpha, step_size, proposal_score)
     networks = _networks(found.keys[0], found.frame, form)
     loss = _loss(found.frame, score, proposal, form, (lambda_alpha, lambda_entropy))
     networks, history = train(
@@ -172,7 +182,7 @@ def fit_acceptance(  # noqa: PLR0913 - each is a choice that the paper leaves op
         label="acceptance",
         checkpoint=checkpoint,
     )
-    return Acceptance(found.frame, networks, score, form, found.alpha, step_size, walk, history)
+    return Acceptance(found.frame, networks, score, form, found.alpha, step_size, walk, history, drift)
 
 
 def acceptance_logit(
