@@ -1,4 +1,7 @@
-"""Steps per second of exact MAFLA against BlackJAX's MALA, and how much of a step is bare noise."""
+"""Steps per second of exact kernels against BlackJAX's MALA, and how much of a step is bare noise.
+
+A step of `heavy_tail` makes two moves, a fractional Langevin step and a radial one; the others make one.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -10,29 +13,35 @@ from jaxtyping import Array
 
 import mafla
 from mafla.bench.timing import seconds, speed_ratio
+from mafla.kernels.base import params_at
 from mafla.program import compile_program, draw_chunk, empty_buffer
 
 __all__ = ["describe", "run"]
 
 DIM, ALPHA, STEP_SIZE = 10, 1.5, 0.5
 STEPS = {16: 200_000, 1000: 6000, 10_000: 600}
+KERNELS: dict[str, Callable[[Callable[[Array], Array]], mafla.Kernel]] = {
+    "exact MAFLA": lambda logdensity: mafla.exact_mafla(logdensity, ALPHA, STEP_SIZE),
+    "heavy tail": mafla.heavy_tail,
+}
 
 
 def run(seed: int = 0, quick: bool = False) -> list[dict[str, object]]:
     """Measure 16, 1 000 and 10 000 chains on a 10-D Student-t target; all sides store every position."""
-    return [_measure(chains, steps // (20 if quick else 1), seed) for chains, steps in STEPS.items()]
+    part = 20 if quick else 1
+    return [_measure(name, chains, steps // part, seed) for name in KERNELS for chains, steps in STEPS.items()]
 
 
 def describe(rows: list[dict[str, object]]) -> Any:
     """Return the rows as a table for the terminal."""
     from mafla.bench.tables import table
 
-    return table("Exact MAFLA against BlackJAX MALA, 10-D Student-t, float32", rows)
+    return table("Exact kernels against BlackJAX MALA, 10-D Student-t, float32", rows)
 
 
-def _measure(chains: int, steps: int, seed: int) -> dict[str, object]:
+def _measure(name: str, chains: int, steps: int, seed: int) -> dict[str, object]:
     target = mafla.targets.student_t(2, DIM)
-    kernel = mafla.exact_mafla(target.logdensity, ALPHA, STEP_SIZE)
+    kernel = KERNELS[name](target.logdensity)
     start, key = target.sample(jax.random.key(seed), chains), jax.random.key(seed + 1)
     peer = _blackjax_mala(target.logdensity, start, steps)
     noise = _bare_noise(kernel, chains, steps)
@@ -46,6 +55,7 @@ def _measure(chains: int, steps: int, seed: int) -> dict[str, object]:
     times = seconds(sides, repeats=9)
     best = times.min(axis=0)
     return {
+        "kernel": name,
         "chains": chains,
         "steps": steps,
         "mafla_steps_per_second": steps / best[0],
@@ -89,7 +99,7 @@ def _bare_noise(kernel: mafla.Kernel, chains: int, steps: int) -> Callable[[Arra
 def _single_scan(kernel: mafla.Kernel, start: Array, steps: int) -> Callable[[Array], Any]:
     """Return all steps as one compiled call, in the groups of the chunked run and with no host in between."""
     made = compile_program(kernel._replace(params=None), start.T.shape, start.dtype, 1)
-    states, params = made.init(start.T), jax.tree.map(jnp.float32, kernel.params)
+    states, params = made.init(start.T), jax.tree.map(jnp.float32, params_at(kernel, DIM))
     rows = -(-steps // made.engine.plan.draws)
 
     def whole(key: Array) -> Any:
