@@ -5,7 +5,9 @@ the expected cut of random sides, one round of greedy local search, a greedy cov
 solvers `mafla.maxcut` and `mafla.vertex_cover` are measured elsewhere.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import jax
@@ -29,7 +31,7 @@ from mafla.kernels.metropolis_langevin import mala
 from mafla.learn.training import Schedule
 from mafla.run import sample
 
-__all__ = ["Experiment", "Settings", "describe", "experiments", "greedy_cover", "one_flip", "run"]
+__all__ = ["Experiment", "Settings", "describe", "experiments", "greedy_cover", "one", "one_flip", "run"]
 
 Row = dict[str, Any]
 
@@ -56,6 +58,15 @@ class Settings(NamedTuple):
     schedule: Schedule = Schedule(steps=1000, batch_size=128, learning_rate=1e-2, check_every=100, patience=None)
 
 
+Learn = Callable[[], PooledAcceptance]
+SAMPLERS: dict[str, Callable[[Relaxation, Settings, Learn], Kernel]] = {
+    "ULA": lambda on, at, _: ula(on.score, at.step_size),
+    "FULA": lambda on, at, _: fula(on.score, at.alpha, at.step_size),
+    "FLD": lambda on, at, _: fld(on.score, at.alpha, at.step_size),
+    "MALA": lambda on, at, _: mala(on.logdensity, at.step_size),
+    "MAFLA, learned": lambda on, at, learn: mafla(on.score, learn().on(on), at.alpha, at.step_size),
+    "MAFLA, exact": lambda on, at, _: exact_mafla(on.logdensity, at.alpha, at.step_size),
+}
 QUICK = Settings(sizes=(64, 256), particles=200, schedule=Schedule(steps=200, batch_size=64, check_every=100))
 
 
@@ -100,11 +111,37 @@ def run(seed: int = 0, quick: bool = False, settings: Settings | None = None) ->
     seed, sizes = _check.whole("seed", seed, 0), settings or (QUICK if quick else Settings())
     rows: list[Row] = []
     for experiment in experiments():
-        learned = _learn(experiment, seed, sizes)
         for num_vertices in sizes.sizes:
-            rows.extend(_rows(experiment, num_vertices, seed, sizes, learned))
+            rows.extend(one(experiment.problem, experiment.family, num_vertices, seed, sizes))
         jax.clear_caches()
     return rows
+
+
+def one(
+    problem: str,
+    family_name: str,
+    num_vertices: int,
+    seed: int,
+    settings: Settings | None = None,
+    samplers: Sequence[str] = tuple(SAMPLERS),
+) -> list[Row]:
+    """Run samplers on one graph and return a row for each, with references.
+
+    Args:
+        problem: "maxcut" or "vertex cover".
+        family_name: of one of `experiments`.
+        num_vertices: of the graph.
+        seed: of the graph, the starts and the noise.
+        settings: sizes; those of the paper's tables where they are not given.
+        samplers: which of them; nothing is learned unless it is needed.
+
+    Example:
+        >>> small = QUICK._replace(particles=4, steps=2)
+        >>> [row["sampler"] for row in one("maxcut", "BA", 16, 0, small, ["ULA"])]
+        ['ULA', 'half of all weight', 'random + 1-flip']
+    """
+    (experiment,) = (each for each in experiments() if (each.problem, each.family) == (problem, family_name))
+    return list(_rows(experiment, num_vertices, seed, settings or Settings(), samplers))
 
 
 def describe(rows: list[Row]) -> Any:
@@ -112,26 +149,30 @@ def describe(rows: list[Row]) -> Any:
 
     Example:
         >>> row = {"problem": "maxcut", "family": "BA", "vertices": 64, "sampler": "ULA", "value_mean": 67.9}
-        >>> describe([row]).row_count
-        1
+        >>> describe([row]).row_count  # and a heading
+        2
     """
     from rich import box
     from rich.table import Table
 
-    grid = Table(title="The paper's samplers on relaxed problems: mean ± std over particles", box=box.SIMPLE_HEAD)
-    for heading in ("", "N", "sampler", "energy", "cut or cover", "best", "uncovered", "accepted"):
-        grid.add_column(heading, justify="left" if heading in ("", "sampler") else "right", no_wrap=True)
-    for row in rows:
-        grid.add_row(
-            f"{row['problem']}, {row['family']}",
-            str(row["vertices"]),
-            row["sampler"],
-            _pair(row, "energy", 3),
-            _pair(row, "value", 2),
-            f"{row['best']:g}" if row.get("best") is not None else "",
-            _pair(row, "uncovered", 3),
-            f"{row['acceptance']:.2f}" if row.get("acceptance") is not None else "",
-        )
+    grid = Table(
+        title="The paper's samplers on relaxed problems: mean ± std over particles", box=box.SIMPLE_HEAD, pad_edge=False
+    )
+    for heading in ("N", "sampler", "energy", "cut or cover", "best", "bare", "acc."):
+        grid.add_column(heading, justify="left" if heading == "sampler" else "right", no_wrap=True)
+    for title, group in groupby(rows, lambda row: f"{row['problem']}, {row['family']}"):
+        grid.add_row("", title)
+        for row in group:
+            grid.add_row(
+                str(row["vertices"]),
+                row["sampler"],
+                _pair(row, "energy", 2),
+                _pair(row, "value", 1),
+                f"{row['best']:g}" if row.get("best") is not None else "",
+                f"{row['uncovered_mean']:.3f}" if row.get("uncovered_mean") is not None else "",
+                f"{row['acceptance']:.2f}" if row.get("acceptance") is not None else "",
+            )
+    grid.caption = "bare: share of edges that are uncovered before repair; acc.: acceptance rate"
     return grid
 
 
@@ -175,9 +216,11 @@ def greedy_cover(graph: Graph) -> NDArray[np.bool_]:
     return chosen
 
 
-def _learn(experiment: Experiment, seed: int, sizes: Settings) -> PooledAcceptance:
-    """Learn on one small graph of another seed, from the states of FULA there."""
-    relaxed = experiment.relax(family(experiment.family, sizes.train_on, seed + 1000))
+@lru_cache(maxsize=4)
+def _learned(problem: str, family_name: str, seed: int, sizes: Settings) -> PooledAcceptance:
+    """Learn on one small graph of another seed, from the states of FULA there; the result serves all sizes."""
+    (experiment,) = (each for each in experiments() if (each.problem, each.family) == (problem, family_name))
+    relaxed = experiment.relax(family(family_name, sizes.train_on, seed + 1000))
     key_run, key_learn = jax.random.split(jax.random.key(seed + 1000))
     states, _ = _final_states(fula(relaxed.score, sizes.alpha, sizes.step_size), relaxed, key_run, sizes)
     return fit_pooled_acceptance(
@@ -185,24 +228,13 @@ def _learn(experiment: Experiment, seed: int, sizes: Settings) -> PooledAcceptan
     )
 
 
-def _samplers(relaxed: Relaxation, learned: PooledAcceptance, sizes: Settings) -> dict[str, Kernel]:
-    alpha, tau = sizes.alpha, sizes.step_size
-    return {
-        "ULA": ula(relaxed.score, tau),
-        "FULA": fula(relaxed.score, alpha, tau),
-        "FLD": fld(relaxed.score, alpha, tau),
-        "MALA": mala(relaxed.logdensity, tau),
-        "MAFLA, learned": mafla(relaxed.score, learned.on(relaxed), alpha, tau),
-        "MAFLA, exact": exact_mafla(relaxed.logdensity, alpha, tau),
-    }
-
-
 def _rows(
-    experiment: Experiment, num_vertices: int, seed: int, sizes: Settings, learned: PooledAcceptance
+    experiment: Experiment, num_vertices: int, seed: int, sizes: Settings, samplers: Sequence[str]
 ) -> Iterator[Row]:
     graph = family(experiment.family, num_vertices, seed)
     relaxed, cell = experiment.relax(graph), (experiment.problem, experiment.family, num_vertices, seed)
-    for name, kernel in _samplers(relaxed, learned, sizes).items():
+    for name in samplers:
+        kernel = SAMPLERS[name](relaxed, sizes, lambda: _learned(experiment.problem, experiment.family, seed, sizes))
         states, acceptance = _final_states(kernel, relaxed, jax.random.key(seed), sizes)
         sides = np.asarray(jax.vmap(relaxed.side)(states))
         energies = np.asarray(jax.vmap(relaxed.energy)(states), np.float64)

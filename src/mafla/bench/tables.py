@@ -25,4 +25,6 @@ def table(title: str, rows: list[dict[str, object]]) -> Any:
 
 
 def _show(value: object) -> str:
-    return f"{value:,.3g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.0f}" if value.is_integer() and abs(value) < 1e9 else f"{value:.3g}"
+    return "" if value is None else str(value)
