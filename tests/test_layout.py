@@ -83,9 +83,10 @@ LAYERS: dict[str, Rule] = {
     "report*": Rule(may=("*",), never=("mafla", "kernels*", "run", "bench*", "demo", "cli")),
     "bench*": Rule(may=("*",), never=("cli",)),
     "demo": Rule(may=("*",), never=("cli",)),
+    "reproduce*": Rule(may=("*",), never=("mafla", "demo", "cli")),
     "cli": Rule(may=("*",)),
     "__main__": Rule(may=("cli",)),
-    "mafla": Rule(may=("*",), never=("bench*", "demo", "cli")),
+    "mafla": Rule(may=("*",), never=("bench*", "reproduce*", "demo", "cli")),
 }
 
 FILES = sorted(PACKAGE.rglob("*.py"))

@@ -5,7 +5,9 @@ Everything heavy is imported inside the commands, so that ``mafla --help`` answe
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,6 +36,12 @@ RowsFile = Annotated[Path, Parameter(help="Rows of the target, at least 200: .np
 GraphFile = Annotated[Path, Parameter(help="G-set, DIMACS, PACE .gr, GraphML or a list of edges.")]
 Seconds = Annotated[float, Parameter(name="--time", help="Time limit in seconds; the best until then is the answer.")]
 Complement = Annotated[bool, Parameter(help="Take the complement of the graph, for files that are about cliques.")]
+ExperimentName = Annotated[str, Parameter(help="Name of an experiment, or all; a wrong name gets the list.")]
+ReproduceOutput = Annotated[Path, Parameter(name="--output", help="Folder of results; a run goes on with what it has.")]
+ReproduceQuick = Annotated[bool, Parameter(help="Small sizes and one seed: all in less than 15 minutes on two cores.")]
+VerdictsJson = Annotated[bool, Parameter(name="--json", help="Print the verdicts as JSON, and nothing else.")]
+Workers = Annotated[int, Parameter(help="Processes on this machine.")]
+Dask = Annotated[str | None, Parameter(help="Address of the scheduler of a Dask cluster, instead of processes here.")]
 Rows = list[dict[str, Any]]
 
 app = App(
@@ -115,6 +123,37 @@ def diagnose(model: ModelFile, rows: RowsFile, /, *, seed: Seed = 0, as_json: Js
         print(json.dumps({**found._asdict(), "rows": [row._asdict() for row in found.rows]}, indent=2))
     else:
         print(found)
+
+
+@app.command
+def reproduce(
+    *names: ExperimentName,
+    output: ReproduceOutput = Path("reproduction"),
+    seeds: SeedsUnlessQuick = 3,
+    workers: Workers = 2,
+    dask: Dask = None,
+    as_json: VerdictsJson = False,
+    quick: ReproduceQuick = False,
+) -> int:
+    """Run the paper's experiments again and compare its claims with what is measured; go on where a run stopped."""
+    import json
+
+    from mafla import _check
+    from mafla.reproduce import executing, job
+
+    workers = _check.whole("workers", workers, 1)
+    if not names:
+        raise ValueError("name an experiment, or all; `mafla reproduce --help` says more")
+    _check_folder(output)
+    chosen = partial(executing.processes, workers) if dask is None else partial(executing.dask_cluster, dask)
+    with _cells_bar() as report:
+        files, results = job.reproduce(list(names), output, chosen, quick=quick, seeds=seeds, report=report)
+    if as_json:
+        print(json.dumps([job.as_json(each) for each in results], indent=2, ensure_ascii=False))
+    else:
+        print(*(f"{each.experiment.name}: {each.word}" for each in results), *files, sep="\n")
+    failed = sum(len(each.errors) for each in results)
+    return _fail(f"{failed} cells failed; run the same command to try them again", code=1) if failed else 0
 
 
 @bench.command
@@ -213,7 +252,7 @@ def growth(*, seed: Seed = 0, output: Output = None, as_json: Json = False, quic
 
 
 def main(tokens: Iterable[str] | None = None) -> int:
-    """Run a command and return its exit code: 0, or 2 after a bad argument, or 130 after Ctrl-C.
+    """Run a command and return its exit code: 0, 1 if a part failed, 2 after a bad argument, 130 after Ctrl-C.
 
     Args:
         tokens: the arguments; those of the process unless given.
@@ -225,7 +264,7 @@ def main(tokens: Iterable[str] | None = None) -> int:
         0
     """
     try:
-        app(tokens, exit_on_error=False, print_error=False, verbose=False, result_action="return_none")
+        code = app(tokens, exit_on_error=False, print_error=False, verbose=False, result_action="return_value")
     except KeyboardInterrupt:
         return _fail("interrupted", code=130)
     except ModuleNotFoundError as error:
@@ -235,7 +274,7 @@ def main(tokens: Iterable[str] | None = None) -> int:
         return _fail(str(error), code=2)
     except OSError as error:
         return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), code=2)
-    return 0
+    return code if isinstance(code, int) else 0
 
 
 def _solve(
@@ -308,6 +347,25 @@ def _bench_by_parts(
     if output is not None and picture and (figure := picture(rows)) is not None:
         files += _write(output, {f"{name}.png": plots.to_bytes(figure, "png")})
     _show(rows, job.describe(rows), job.summary(rows), files, as_json)
+
+
+@contextmanager
+def _cells_bar() -> Iterator[Callable[[Any], None]]:
+    """Show how many cells are done, how many failed and the time left; without a terminal, a line for each cell."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("cells"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    console = _console(stderr=True)
+    with Progress(*columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task("")
+
+        def report(tally: Any) -> None:
+            failed = f"{tally.failed} failed" if tally.failed else ""
+            bar.update(task, total=tally.total, completed=tally.finished + tally.failed, description=failed)
+            if tally.line and (not console.is_terminal or "failed" in tally.line):
+                console.print(tally.line, markup=False, highlight=False, soft_wrap=True)
+
+        yield report
 
 
 def _keeper(output: Path | None, name: str, **about: object) -> Callable[[str, Rows], list[Path]]:

@@ -1,0 +1,105 @@
+"""Running cells on any executor: each result is handed over as soon as it is there, and no failure stops the others."""
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from mafla.reproduce.experiment import Cell
+
+__all__ = ["dask_cluster", "processes", "run_cells"]
+
+TRIES = 2  # for a cell whose worker died: it may have died of another cell
+
+Open = Callable[[], Any]  # returns a context whose value is an executor
+Finish = Callable[[Cell, Any, BaseException | None], None]
+
+
+def run_cells(work: Callable[[Cell], Any], cells: list[Cell], open_executor: Open, finish: Finish) -> None:
+    """Compute all cells and call ``finish(cell, result, error)`` for each, in the order in which they are done.
+
+    Where a worker dies and takes its executor with it, another is opened for what is not yet done.
+
+    Args:
+        work: a function that other processes can import.
+        cells: what to call it with.
+        open_executor: opens an executor, as `processes` and `dask_cluster` do.
+        finish: called in this process.
+
+    Example:
+        >>> from concurrent.futures import ThreadPoolExecutor
+        >>> run_cells(len, [{"a": 1}], ThreadPoolExecutor, lambda cell, result, error: print(cell, result, error))
+        {'a': 1} 1 None
+    """
+    waiting = list(enumerate(cells))
+    for attempt in range(1, TRIES + 1):
+        lost = []
+        with open_executor() as executor:
+            futures = {executor.submit(work, cell): (index, cell) for index, cell in waiting}
+            for future in as_completed(futures):
+                index, cell = futures.pop(future)
+                error = future.exception()
+                result = None if error else future.result()
+                del future  # if the worker that has it dies, a cluster computes again what is still held here
+                if isinstance(error, BrokenExecutor) and attempt < TRIES:
+                    lost.append((index, cell))
+                else:
+                    finish(cell, result, error)
+        waiting = sorted(lost, key=lambda pair: pair[0])
+        if not waiting:
+            return
+
+
+@contextmanager
+def processes(workers: int) -> Iterator[Executor]:
+    """Open a pool of new processes on this machine; Ctrl-C ends them at once.
+
+    Example:
+        >>> with processes(1) as pool:
+        ...     pool.submit(abs, -2).result()
+        2
+    """
+    context = multiprocessing.get_context("spawn")
+    with TemporaryDirectory() as compiled:
+        pool = ProcessPoolExecutor(workers, context, initializer=_prepare, initargs=(compiled,))
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for child in multiprocessing.active_children():
+                child.terminate()
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def dask_cluster(address: str) -> Iterator[Executor]:
+    """Open the Dask cluster whose scheduler listens there; a worker that dies is made up for by the others.
+
+    Args:
+        address: of the scheduler, such as ``tcp://127.0.0.1:8786``.
+    """
+    try:
+        import distributed
+    except ModuleNotFoundError as error:
+        message = "a Dask cluster needs distributed, which is not installed: pip install 'mafla[cluster]'"
+        raise ModuleNotFoundError(message, name="distributed") from error
+    try:
+        connect: Any = distributed.Client
+        client = connect(address, timeout="10s")
+    except (OSError, ValueError) as error:
+        raise ValueError(f"dask must be the address of a scheduler that answers, got {address!r}") from error
+    with client:
+        yield client.get_executor()
+
+
+def _prepare(compiled: str) -> None:
+    """Leave Ctrl-C to the parent, and share with the others what JAX compiles, unless it is set otherwise."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", compiled)
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
