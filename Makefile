@@ -25,11 +25,12 @@ test test-slow mutants: export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS := 0.3
 
 BIN := .venv/bin
 CORE := .venv-core/bin
+RESULTS := docs/results/reproduction
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-slow lint format docs docs-figures mutants bench lock upgrade clean distclean
+.PHONY: help setup demo test test-slow lint format docs docs-figures reproduce mutants bench lock upgrade clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -61,6 +62,10 @@ docs: .venv/.ready ## build the documentation into site/
 
 docs-figures: .venv/.ready ## draw the pictures of the documentation again
 	$(BIN)/python docs/figures/riesz.py
+
+reproduce: .venv/.ready ## run the paper's experiments again, which takes hours, and write the verdicts to docs/
+	$(BIN)/mafla reproduce all --output $(RESULTS)
+	cp $(RESULTS)/paper-verdicts.md docs/paper-verdicts.md
 
 mutants: .venv/.ready ## break the code on purpose and see that the tests notice
 	$(BIN)/python tests/mutants.py

@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from mafla.bench.learned_methods import Case, Outcome
 from mafla.reproduce.lineup import (
     CLOSED,
     ENERGY,
@@ -51,8 +52,11 @@ def test_the_closed_form_is_left_out_where_it_does_not_hold(easy: Ground) -> Non
 
 
 def test_what_goes_wrong_is_raised(easy: Ground) -> None:
-    with pytest.raises(RuntimeError, match="FULA: ValueError: step_size must be a positive finite number, got 0"):
-        measured(easy, FULA, partial(learned_fula, ALPHA, 0.0))
+    def wrong(case: Case) -> Outcome:
+        raise ValueError(f"no chains for {len(case.rows)} rows")
+
+    with pytest.raises(RuntimeError, match="FULA: ValueError: no chains for 4000 rows"):
+        measured(easy, FULA, wrong)
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """Reproducing experiments: what is done is read, the rest is computed, and reports are written from all of it."""
 
 from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ from mafla.reproduce.executing import Open, run_cells
 from mafla.reproduce.experiment import Cell, Experiment
 from mafla.reproduce.report import Result, html_page, verdicts_page
 
-__all__ = ["Tally", "as_json", "reproduce"]
+__all__ = ["Tally", "as_json", "collect", "reproduce"]
 
 REPORT, VERDICTS = "report.html", "paper-verdicts.md"
 
@@ -83,6 +84,15 @@ def reproduce(
     return _write_all(folder, results, quick, seeds), results
 
 
+def collect(folder: Path, quick: bool, seeds: int) -> list[Result]:
+    """Return what is known of all experiments that the folder has results of."""
+    return [
+        _result(folder, each, each.cells(quick, seeds))
+        for each in named(["all"])
+        if (folder / f"{each.name}.jsonl").exists()
+    ]
+
+
 def as_json(result: Result) -> dict[str, Any]:
     """Return a verdict with its claims, and what failed, as JSON has them."""
     verdict = result.verdict
@@ -101,30 +111,26 @@ def _result(folder: Path, experiment: Experiment, cells: list[Cell]) -> Result:
     found = {records.identity(record["cell"]): record for record in records.read(folder / f"{experiment.name}.jsonl")}
     own = [found[identity] for identity in map(records.identity, cells) if identity in found]
     errors = [f"{record['cell']}: {record['error']}" for record in own if record["error"]]
-    rows = records.rows_of(own)
+    rows, versions = records.rows_of(own), tuple(dict.fromkeys(_using(record) for record in own))
     if errors or len(own) < len(cells):
-        return Result(experiment, len(cells), len(own) - len(errors), errors, rows, {}, None)
+        return Result(experiment, len(cells), len(own) - len(errors), errors, rows, {}, None, versions)
     figures = {
-        f"{experiment.name}-{name}" if name else experiment.name: draw(rows)
+        f"{experiment.name}-{name}" if name else experiment.name: cache(partial(draw, rows))
         for name, draw in experiment.figures.items()
     }
-    return Result(experiment, len(cells), len(own), [], rows, figures, experiment.judge(rows))
+    return Result(experiment, len(cells), len(own), [], rows, figures, experiment.judge(rows), versions)
 
 
 def _write_all(folder: Path, results: list[Result], quick: bool, seeds: int) -> list[Path]:
     """Write the figures of these results, and the reports of all experiments that the folder has."""
     files = [
-        _replace(folder / f"{name}.{kind}", plots.to_bytes(figure, kind))
+        _replace(folder / f"{name}.{kind}", plots.to_bytes(figure(), kind))
         for result in results
         for name, figure in result.figures.items()
         for kind in ("png", "svg")
     ]
     asked = {result.experiment.name: result for result in results}
-    everything = [
-        asked.get(each.name) or _result(folder, each, each.cells(quick, seeds))
-        for each in named(["all"])
-        if each.name in asked or (folder / f"{each.name}.jsonl").exists()
-    ]
+    everything = [asked.get(each.experiment.name, each) for each in collect(folder, quick, seeds)]
     files.append(_replace(folder / REPORT, html_page(everything, quick).encode()))
     files.append(_replace(folder / VERDICTS, verdicts_page(everything, quick).encode()))
     return files
@@ -134,6 +140,10 @@ def _replace(path: Path, content: bytes) -> Path:
     part = path.with_name(f".{path.name}.part")
     part.write_bytes(content)
     return part.replace(path)
+
+
+def _using(record: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {number}" for name, number in record.get("versions", {}).items())
 
 
 def _words(error: BaseException | None) -> str:

@@ -2,12 +2,12 @@
 
 import base64
 import re
+from collections.abc import Callable, Mapping
 from html import escape
 from typing import Any, NamedTuple
 
 from mafla.plots import to_bytes
 from mafla.reproduce.experiment import Experiment, Row, Verdict
-from mafla.reproduce.records import versions
 
 __all__ = ["Result", "html_page", "verdicts_page"]
 
@@ -45,8 +45,9 @@ class Result(NamedTuple):
         finished: of those that are done.
         errors: of those that failed.
         rows: of all that are done.
-        figures: by the names of their files; none before all cells are done.
+        figures: by the names of their files, functions that draw them; none before all cells are done.
         verdict: the same.
+        versions: of what computed the cells, each set of them once.
     """
 
     experiment: Experiment
@@ -54,8 +55,9 @@ class Result(NamedTuple):
     finished: int
     errors: list[str]
     rows: list[Row]
-    figures: dict[str, Any]
+    figures: Mapping[str, Callable[[], Any]]
     verdict: Verdict | None
+    versions: tuple[str, ...] = ()
 
     @property
     def word(self) -> str:
@@ -78,7 +80,7 @@ def html_page(results: list[Result], quick: bool) -> str:
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>mafla reproduce</title>'
         f'<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">'
         f"<style>{STYLE}</style></head>"
-        f"<body><h1>{escape(PAPER)}: what was reproduced</h1><p>{_marked(_about(quick))}</p>"
+        f"<body><h1>{escape(PAPER)}: what was reproduced</h1><p>{_marked(_about(results, quick))}</p>"
         f'<div class="scroll"><table><tr><th>name</th><th>of the paper</th><th>verdict</th></tr>{listed}</table></div>'
         f"{parts}</body></html>\n"
     )
@@ -86,7 +88,7 @@ def html_page(results: list[Result], quick: bool) -> str:
 
 def verdicts_page(results: list[Result], quick: bool) -> str:
     """Return the verdicts as Markdown."""
-    head = ["# The paper's claims, measured", "", _about(quick), ""]
+    head = ["# The paper's claims, measured", "", _about(results, quick), ""]
     table = ["| experiment | of the paper | verdict |", "|---|---|---|"]
     for each in results:
         name, title = each.experiment.name, each.experiment.title
@@ -107,9 +109,9 @@ def _verdict_lines(result: Result) -> list[str]:
     return [*lines, *head, *claims, "", result.verdict.reason]
 
 
-def _about(quick: bool) -> str:
+def _about(results: list[Result], quick: bool) -> str:
     size = "Quick sizes: enough to see that it works, too little to judge by." if quick else "Full size."
-    using = ", ".join(f"{name} {number}" for name, number in versions().items())
+    using = "; ".join(dict.fromkeys(each for result in results for each in result.versions))
     return (
         f"Written by `mafla reproduce` from its results ({using}). {size} Verdicts are computed: a claim holds if our"
         " figures bear it out. Figures are medians, with the range over seeds in brackets. W1 and quantile errors are"
@@ -125,8 +127,8 @@ def _word(result: Result) -> str:
 def _section(result: Result) -> str:
     name, about = result.experiment.name, f"{result.experiment.title}. {result.experiment.setting}"
     pictures = "".join(
-        f'<figure><img id="figure-{each}" alt="{each}" width="{90 * figure.get_size_inches()[0]:.0f}"'
-        f' src="data:image/png;base64,{_encoded(figure)}"></figure>'
+        f'<figure><img id="figure-{each}" alt="{each}" width="{90 * figure().get_size_inches()[0]:.0f}"'
+        f' src="data:image/png;base64,{_encoded(figure())}"></figure>'
         for each, figure in result.figures.items()
     )
     errors = "".join(f"<li>{escape(error)}</li>" for error in result.errors)
