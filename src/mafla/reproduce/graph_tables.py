@@ -162,7 +162,9 @@ def _reason(table: Table, rows: list[Row], fields: list[tuple[str, int]]) -> str
     ]
     last, reference = fields[-1], REFERENCES[table.problem]
     fitting = f"within a standard deviation on {sum(near)} of {len(near)} graphs"
-    without = f"{_called(last)}: {_listed(rows, (reference,), last)}; best known {_best_known(rows, *last, table):g}"
+    is_known = bool(pick(rows, family=last[0], vertices=last[1], sampler="best known"))
+    best = f"{'best known' if is_known else 'best of all here'} {_best_known(rows, *last, table):g}"
+    without = f"{_called(last)}: {_listed(rows, (reference,), last)}; {best}"
     return (
         "All samplers have the same temperature, step size, steps and start. With what makes our ULA the paper's"
         f" ({fitting}), heavy-tailed noise does not lift FULA and MAFLA above it, as in the paper. Without sampling,"
