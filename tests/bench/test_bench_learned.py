@@ -268,9 +268,8 @@ def test_the_command_prints_cells_to_stderr_and_writes_the_rows(
     asked: list[Any] = []
     kept: list[list[str]] = []  # what was in the folder before the work was done
 
-    def work(*arguments: Any) -> list[dict[str, Any]]:
-        *others, report = arguments
-        asked.append(tuple(others))
+    def work(*, report: Any, **settings: Any) -> list[dict[str, Any]]:
+        asked.append(settings)
         row = {"problem": "P", "seed": 7, "method": "default", "error": None, "asinh_w1_ratio": 1.0}
         report("P, seed 7, default: done [in brackets]", [row])
         kept.append(sorted(path.name for path in tmp_path.iterdir()))
@@ -288,7 +287,10 @@ def test_the_command_prints_cells_to_stderr_and_writes_the_rows(
     assert (saved["seed"], saved["seeds"], saved["only"], saved["quick"]) == (7, 2, "1-D", False)
     assert cli.main(["bench", "learned", "--quick", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == saved["rows"]
-    assert asked == [(7, 2, False, "1-D", "FULA|flow"), (0, 5, True, "", "")]
+    assert asked == [
+        {"seed": 7, "seeds": 2, "quick": False, "only": "1-D", "methods": "FULA|flow"},
+        {"seed": 0, "seeds": 5, "quick": True, "only": "", "methods": ""},
+    ]
 
 
 @pytest.mark.slow
