@@ -37,6 +37,7 @@ def test_the_floor_is_that_of_independent_draws(easy: Ground) -> None:
     assert all(row[name] == row[f"{name}_floor"] > 0 for name in MEASURES)
 
 
+@pytest.mark.slow
 def test_exact_chains_are_near_the_floor_and_the_ideal_proxy_is_not(easy: Ground) -> None:
     """The bias of the proxy is many times the floor; that of the exact chain is zero."""
     samplers = ours(easy, ALPHA, STEP_SIZE)
