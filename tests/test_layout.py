@@ -30,6 +30,7 @@ class Rule(NamedTuple):
 LAYERS: dict[str, Rule] = {
     "_check": Rule(),
     "_interrupt": Rule(),
+    "output": Rule(),
     "stable": Rule(may=("_check", "stable.*")),
     "stable.*": Rule(may=("_check", "stable.*")),
     "drift": Rule(may=("_check", "stable")),

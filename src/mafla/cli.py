@@ -3,9 +3,8 @@
 Everything heavy is imported inside the commands, so that ``mafla --help`` answers at once.
 """
 
-import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Annotated, Any
 from cyclopts import App, CycloptsError, Parameter
 
 import mafla
+from mafla.output import as_record, check_folder, write_files
 
 __all__ = ["app", "main"]
 
@@ -65,14 +65,14 @@ def demo(
     from mafla import plots
 
     if output is not None:
-        _check_folder(output)
+        check_folder(output)
         plots.require_matplotlib()
     with _console(stderr=True).status("starting") as status:
         result = job.run_seeds(seed, seeds, quick, report=status.update)
         pictures = {} if output is None else job.pictures(result)
     text = job.summary(result)
     about = {"settings": result.settings._asdict(), "luck": result.luck, "summary": text}
-    files = _write(output, {**pictures, "demo.json": _record(result.rows, seed=seed, **about)})
+    files = write_files(output, {**pictures, "demo.json": as_record(result.rows, seed=seed, **about)})
     _show(result.rows, job.table(result), text, files, as_json)
 
 
@@ -144,7 +144,7 @@ def reproduce(
     workers = _check.whole("workers", workers, 1)
     if not names:
         raise ValueError("name an experiment, or all; `mafla reproduce --help` says more")
-    _check_folder(output)
+    check_folder(output)
     chosen = partial(executing.processes, workers) if dask is None else partial(executing.dask_cluster, dask)
     with _cells_bar() as report:
         files, results = job.reproduce(list(names), output, chosen, quick=quick, seeds=seeds, report=report)
@@ -286,7 +286,7 @@ def _solve(
     from mafla.graphs.reading import read_graph
 
     if output is not None:
-        _check_folder(output)
+        check_folder(output)
     graph = read_graph(path, complement=complement)
     found = solve(graph, time_limit=seconds, seed=seed, progress=not as_json)
     is_chosen = found.assignment > 0
@@ -304,7 +304,7 @@ def _solve(
         "chosen": [graph.labels[i] if graph.labels else i + 1 for i in is_chosen.nonzero()[0].tolist()],
     }
     about = {"seed": seed, "time": seconds, "complement": complement, "history": found.history.tolist()}
-    files = _write(output, {f"{name}.json": _record([row], **about)})
+    files = write_files(output, {f"{name}.json": as_record([row], **about)})
     if as_json:
         print(json.dumps(row, indent=2, ensure_ascii=False))
         return
@@ -319,10 +319,10 @@ def _solve(
 
 def _bench(name: str, job: Any, seed: int, output: Path | None, as_json: bool, quick: bool) -> None:
     if output is not None:
-        _check_folder(output)
+        check_folder(output)
     with _console(stderr=True).status(f"measuring {name}"):
         rows = job.run(seed, quick)
-    files = _write(output, {f"{name}.json": _record(rows, seed=seed, quick=quick)})
+    files = write_files(output, {f"{name}.json": as_record(rows, seed=seed, quick=quick)})
     _show(rows, job.describe(rows), "", files, as_json)
 
 
@@ -338,14 +338,14 @@ def _bench_by_parts(
     from mafla import plots
 
     if output is not None:
-        _check_folder(output)
+        check_folder(output)
         if picture:
             plots.require_matplotlib()
     keep = _keeper(output, f"{name}.json", **about)
     rows = job.run(**about, report=keep)
     files = keep("done", rows)
     if output is not None and picture and (figure := picture(rows)) is not None:
-        files += _write(output, {f"{name}.png": plots.to_bytes(figure, "png")})
+        files += write_files(output, {f"{name}.png": plots.to_bytes(figure, "png")})
     _show(rows, job.describe(rows), job.summary(rows), files, as_json)
 
 
@@ -374,7 +374,7 @@ def _keeper(output: Path | None, name: str, **about: object) -> Callable[[str, R
 
     def keep(line: str, rows: Rows) -> list[Path]:
         console.print(line, markup=False, highlight=False)
-        return _write(output, {name: _record(rows, **about)})
+        return write_files(output, {name: as_record(rows, **about)})
 
     return keep
 
@@ -401,44 +401,3 @@ def _console(stderr: bool = False) -> Any:
 def _fail(message: str, code: int) -> int:
     print(f"mafla: {' '.join(message.split())}", file=sys.stderr)
     return code
-
-
-def _record(rows: Rows, **about: object) -> bytes:
-    """Rows with what is needed to get them again."""
-    import json
-    import platform
-    from importlib.metadata import version
-
-    versions = {"python": platform.python_version()} | {name: version(name) for name in ("mafla", "jax", "numpy")}
-    return (json.dumps({**about, "versions": versions, "rows": rows}, indent=2, ensure_ascii=False) + "\n").encode()
-
-
-def _check_folder(folder: Path) -> None:
-    """Refuse a folder that cannot be written before the work is done for it, without making it yet."""
-    try:
-        above = next(path for path in (folder, *folder.parents) if path.exists())
-        if above.is_dir() and os.access(above, os.W_OK | os.X_OK):
-            return
-        reason = f"{above} is not writable" if above.is_dir() else f"{above} is a file"
-    except OSError as error:
-        reason = str(error.strerror)
-    raise ValueError(f"--output must be a folder that can be written, got {folder} ({reason})")
-
-
-def _write(folder: Path | None, files: Mapping[str, bytes]) -> list[Path]:
-    """Write all files under temporary names and then rename them, so that none is ever half there."""
-    if folder is None:
-        return []
-    parts = {folder / name: folder / f".{name}.{os.getpid()}.part" for name in files}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for part, content in zip(parts.values(), files.values(), strict=True):
-            part.write_bytes(content)
-        for path, part in parts.items():
-            part.replace(path)
-    except OSError as error:
-        raise ValueError(f"--output must be a folder that can be written, got {folder} ({error.strerror})") from error
-    finally:
-        for part in parts.values():
-            part.unlink(missing_ok=True)
-    return list(parts)

@@ -140,8 +140,7 @@ def one(
         >>> [row["sampler"] for row in one("maxcut", "BA", 16, 0, small, ["ULA"])]
         ['ULA', 'half of all weight', 'random + 1-flip']
     """
-    (experiment,) = (each for each in experiments() if (each.problem, each.family) == (problem, family_name))
-    return list(_rows(experiment, num_vertices, seed, settings or Settings(), samplers))
+    return list(_rows(_experiment(problem, family_name), num_vertices, seed, settings or Settings(), samplers))
 
 
 def describe(rows: list[Row]) -> Any:
@@ -216,11 +215,14 @@ def greedy_cover(graph: Graph) -> NDArray[np.bool_]:
     return chosen
 
 
+def _experiment(problem: str, family_name: str) -> Experiment:
+    return next(each for each in experiments() if (each.problem, each.family) == (problem, family_name))
+
+
 @lru_cache(maxsize=4)
 def _learned(problem: str, family_name: str, seed: int, sizes: Settings) -> PooledAcceptance:
     """Learn on one small graph of another seed, from the states of FULA there; the result serves all sizes."""
-    (experiment,) = (each for each in experiments() if (each.problem, each.family) == (problem, family_name))
-    relaxed = experiment.relax(family(family_name, sizes.train_on, seed + 1000))
+    relaxed = _experiment(problem, family_name).relax(family(family_name, sizes.train_on, seed + 1000))
     key_run, key_learn = jax.random.split(jax.random.key(seed + 1000))
     states, _ = _final_states(fula(relaxed.score, sizes.alpha, sizes.step_size), relaxed, key_run, sizes)
     return fit_pooled_acceptance(

@@ -6,7 +6,7 @@ import numpy as np
 
 from mafla.reproduce.charts import curves, heat_maps
 from mafla.reproduce.chosen import STEP_SIZE
-from mafla.reproduce.comparisons import by_seed, is_lower_everywhere, whole_lineup
+from mafla.reproduce.comparisons import by_seed, deviation, is_lower, whole_lineup
 from mafla.reproduce.experiment import Cell, Claim, Experiment, Row, Verdict, several
 from mafla.reproduce.lineup import ENERGY, EXACT, FULA, IDEAL, IID, MAFLA, ground
 
@@ -62,15 +62,14 @@ def _draw_best(rows: list[Row]) -> Any:
     found = {}
     for name in (*MAPS, IID):
         best = [_best(rows, name, alpha) for alpha in alphas]
-        spread = [float(np.std(values, ddof=1)) if len(values) > 1 else 0.0 for values in best]
-        found[name] = (alphas, [float(np.mean(values)) for values in best], spread)
+        found[name] = (alphas, [float(np.mean(values)) for values in best], [deviation(values) for values in best])
     return curves({"best error of the 0.95-quantile, mean ± std": found}, "α of the target")
 
 
 def _judge(rows: list[Row]) -> Verdict:
     alphas = several(rows, "alpha_target")
     fields = [{"alpha_target": target, "alpha_proposal": proposal} for target in alphas for proposal in alphas]
-    held = is_lower_everywhere(rows, "w1", fields)
+    held = is_lower(rows, "w1", fields)
     gains = [float(np.median(_best(rows, FULA, alpha)) / np.median(_best(rows, MAFLA, alpha))) for alpha in alphas]
     spreads = {name: np.median(np.ptp(np.log(_grid(rows, name)), axis=1)) for name in (FULA, MAFLA)}
     listed = ", ".join(f"{gain:.2g} at α={alpha:g}" for gain, alpha in zip(gains, alphas, strict=True))

@@ -5,6 +5,7 @@ import time
 from difflib import get_close_matches
 from typing import Any
 
+from mafla.output import versions
 from mafla.reproduce import (
     alpha_grid,
     alpha_loss,
@@ -18,7 +19,6 @@ from mafla.reproduce import (
     step_size,
 )
 from mafla.reproduce.experiment import Cell, Experiment
-from mafla.reproduce.records import versions
 
 __all__ = ["EXPERIMENTS", "compute", "named"]
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from mafla.plots import COLOURS, INK, RULE, require_matplotlib
 
-__all__ = ["Curve", "curves", "heat_maps", "panels"]
+__all__ = ["MARKERS", "Curve", "curves", "heat_maps", "legend_below", "panels"]
 
 MARKERS = "os^Dv<>P"  # so that curves can be told apart without their colours
 
@@ -33,6 +33,15 @@ def panels(rows: int, columns: int, width: float = 4.0, height: float = 3.4) -> 
         axis.tick_params(color=RULE, labelcolor=INK, labelsize=9)
         axis.spines[:].set_color(RULE)
     return figure, axes
+
+
+def legend_below(figure: Any, axes: Any, columns: int) -> None:
+    """Explain the curves of all panels once, below them, in at most so many columns."""
+    handles = {
+        label: handle for axis in axes.flat for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
+    }
+    style = {"loc": "outside lower center", "frameon": False, "fontsize": 9}
+    figure.legend(handles.values(), handles.keys(), ncols=min(len(handles), columns), **style)
 
 
 def curves(
@@ -68,13 +77,7 @@ def curves(
         axis.set_yscale("log")
         if log_x:
             axis.set_xscale("log")
-    handles = {
-        label: handle for axis in axes[0] for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
-    }
-    columns = min(len(handles), 2 * len(titles))
-    figure.legend(
-        handles.values(), handles.keys(), loc="outside lower center", ncols=columns, frameon=False, fontsize=9
-    )
+    legend_below(figure, axes, 2 * len(titles))
     return figure
 
 

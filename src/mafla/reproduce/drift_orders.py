@@ -9,7 +9,7 @@ from mafla.drift import riesz_drift
 from mafla.reproduce.charts import heat_maps
 from mafla.reproduce.chosen import STEP_SIZE
 from mafla.reproduce.experiment import Row, pick, several
-from mafla.reproduce.lineup import FULA, MAFLA, ground, independent, learned_fula, learned_mafla, measured, ours
+from mafla.reproduce.lineup import FULA, MAFLA, ground, learned_fula, learned_mafla, measure_all, measured, ours
 
 __all__ = ["ALPHAS", "LOCATION", "mafla_with_order", "map_of", "nine_maps", "references"]
 
@@ -30,8 +30,7 @@ def mafla_with_order(
 def references(alpha: float, seed: int, quick: bool) -> list[Row]:
     """Measure what does not depend on the order: FULA with the local drift, ours, and the floor."""
     on = ground(alpha, LOCATION, (1.0,), seed, quick)
-    samplers = {FULA: partial(learned_fula, alpha, STEP_SIZE)} | ours(on, alpha, STEP_SIZE)
-    return [*(measured(on, name, sampler) for name, sampler in samplers.items()), independent(on)]
+    return measure_all(on, {FULA: partial(learned_fula, alpha, STEP_SIZE)} | ours(on, alpha, STEP_SIZE))
 
 
 def map_of(rows: list[Row], measure: str, alpha: float, x: str, y: str) -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 
 from mafla.bench import relaxed
 from mafla.plots import COLOURS, INK
-from mafla.reproduce.charts import MARKERS, panels
+from mafla.reproduce.charts import MARKERS, legend_below, panels
 from mafla.reproduce.experiment import Cell, Claim, Experiment, Row, Verdict, pick, several
 
 __all__ = ["MAXCUT", "VERTEX_COVER"]
@@ -103,8 +103,7 @@ def _draw(table: Table, rows: list[Row]) -> Any:
         axis.set_title(f"{table.problem}, {family}", color=INK, fontsize=11)
         axis.set_xlabel("vertices", color=INK, fontsize=10)
     axes[0, 0].set_ylabel("mean over particles / best that is known", color=INK, fontsize=10)
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
+    legend_below(figure, axes, 4)
     return figure
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mafla import _check, plots
+from mafla.output import versions, write_files
 from mafla.reproduce import records
 from mafla.reproduce.catalogue import compute, named
 from mafla.reproduce.executing import Open, run_cells
@@ -72,7 +73,7 @@ def reproduce(
     def finish(task: Cell, record: Any, error: BaseException | None) -> None:
         nonlocal tally, failures
         failures += error is not None
-        record = record or {**task, "versions": records.versions(), "seconds": None, "rows": [], "error": _words(error)}
+        record = record or {**task, "versions": versions(), "seconds": None, "rows": [], "error": _words(error)}
         records.append(folder / f"{task['experiment']}.jsonl", record)
         about = ", ".join(f"{key}={value}" for key, value in task["cell"].items())
         how = f"failed, {record['error']}" if error else f"{record['seconds']:.0f} s"
@@ -111,35 +112,28 @@ def _result(folder: Path, experiment: Experiment, cells: list[Cell]) -> Result:
     found = {records.identity(record["cell"]): record for record in records.read(folder / f"{experiment.name}.jsonl")}
     own = [found[identity] for identity in map(records.identity, cells) if identity in found]
     errors = [f"{record['cell']}: {record['error']}" for record in own if record["error"]]
-    rows, versions = records.rows_of(own), tuple(dict.fromkeys(_using(record) for record in own))
+    rows, using = records.rows_of(own), tuple(dict.fromkeys(_using(record) for record in own))
     if errors or len(own) < len(cells):
-        return Result(experiment, len(cells), len(own) - len(errors), errors, rows, {}, None, versions)
+        return Result(experiment, len(cells), len(own) - len(errors), errors, rows, {}, None, using)
     figures = {
         f"{experiment.name}-{name}" if name else experiment.name: cache(partial(draw, rows))
         for name, draw in experiment.figures.items()
     }
-    return Result(experiment, len(cells), len(own), [], rows, figures, experiment.judge(rows), versions)
+    return Result(experiment, len(cells), len(own), [], rows, figures, experiment.judge(rows), using)
 
 
 def _write_all(folder: Path, results: list[Result], quick: bool, seeds: int) -> list[Path]:
     """Write the figures of these results, and the reports of all experiments that the folder has."""
-    files = [
-        _replace(folder / f"{name}.{kind}", plots.to_bytes(figure(), kind))
+    pictures = {
+        f"{name}.{kind}": plots.to_bytes(figure(), kind)
         for result in results
         for name, figure in result.figures.items()
         for kind in ("png", "svg")
-    ]
+    }
     asked = {result.experiment.name: result for result in results}
     everything = [asked.get(each.experiment.name, each) for each in collect(folder, quick, seeds)]
-    files.append(_replace(folder / REPORT, html_page(everything, quick).encode()))
-    files.append(_replace(folder / VERDICTS, verdicts_page(everything, quick).encode()))
-    return files
-
-
-def _replace(path: Path, content: bytes) -> Path:
-    part = path.with_name(f".{path.name}.part")
-    part.write_bytes(content)
-    return part.replace(path)
+    pages = {REPORT: html_page(everything, quick).encode(), VERDICTS: verdicts_page(everything, quick).encode()}
+    return write_files(folder, pictures | pages)
 
 
 def _using(record: dict[str, Any]) -> str:

@@ -4,8 +4,8 @@ All start at the same rows of the data, make the same number of steps of the sam
 states against the same independent draws.
 """
 
-from collections.abc import Callable
-from functools import cache, lru_cache, partial
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -42,10 +42,12 @@ __all__ = [
     "QUICK",
     "Ground",
     "Sampler",
+    "chains",
     "ground",
     "independent",
     "learned_fula",
     "learned_mafla",
+    "measure_all",
     "measured",
     "ours",
 ]
@@ -156,13 +158,23 @@ def ours(on: Ground, alpha: float, step_size: float) -> dict[str, Sampler]:
     proposal = Proposal(local_drift(target.score, alpha), alpha, step_size, "proxy")
     ideal = oracle_log_ratio(target.logdensity, proposal)
     samplers: dict[str, Sampler] = {
-        IDEAL: _chains(mafla(target.score, lambda new, old: jnp.minimum(ideal(new, old), 0), alpha, step_size)),
-        EXACT: _chains(exact_mafla(target.logdensity, alpha, step_size)),
-        ENERGY: lambda case: run_chains(case, exact_mafla(on.energy(), alpha, step_size), 0.0),
+        IDEAL: chains(mafla(target.score, lambda new, old: jnp.minimum(ideal(new, old), 0), alpha, step_size)),
+        EXACT: chains(exact_mafla(target.logdensity, alpha, step_size)),
+        ENERGY: lambda case: run_chains(case, exact_mafla(on.energy(), alpha, step_size), 0.0),  # learned at its turn
     }
     if alpha == on.case.problem.alpha:
-        samplers[CLOSED] = _chains(fula(target.score, alpha, step_size, target.fractional_drift))
+        samplers[CLOSED] = chains(fula(target.score, alpha, step_size, target.fractional_drift))
     return samplers
+
+
+def chains(kernel: Kernel) -> Sampler:
+    """Return the sampler that runs a kernel for which nothing has to be learned first."""
+    return lambda case: run_chains(case, kernel, 0.0)
+
+
+def measure_all(on: Ground, samplers: Mapping[str, Sampler]) -> list[Row]:
+    """Return a row for each sampler, and that of independent draws."""
+    return [*(measured(on, name, sampler) for name, sampler in samplers.items()), independent(on)]
 
 
 def measured(on: Ground, name: str, sampler: Sampler) -> Row:
@@ -184,11 +196,3 @@ def independent(on: Ground) -> Row:
     """
     values = {each: on.judge.floor[each] for each in MEASURES}
     return {"sampler": IID} | values | dict.fromkeys(KEPT) | {f"{each}_floor": values[each] for each in MEASURES}
-
-
-def _chains(kernel: Kernel) -> Sampler:
-    return partial(_run, kernel)
-
-
-def _run(kernel: Kernel, case: Case) -> Outcome:
-    return run_chains(case, kernel, 0.0)

@@ -11,18 +11,19 @@ from mafla.kernels.fractional_walk import frw
 from mafla.kernels.learned_fractional import mafla
 from mafla.learn.acceptance import fit_acceptance
 from mafla.plots import COLOURS, INK
-from mafla.reproduce.charts import MARKERS, panels
+from mafla.reproduce import mixture, step_size
+from mafla.reproduce.charts import MARKERS, legend_below, panels
 from mafla.reproduce.chosen import STEP_SIZE
 from mafla.reproduce.comparisons import by_seed
 from mafla.reproduce.experiment import Cell, Claim, Experiment, Row, Verdict, interval, several
-from mafla.reproduce.lineup import IID, Ground, Sampler, ground, independent, measured
+from mafla.reproduce.lineup import IID, Sampler, chains, ground, measure_all
 
 __all__ = ["EXPERIMENT"]
 
 TARGETS: dict[str, tuple[float, Any, tuple[float, ...]]] = {
     "1-D, α=1.5": (1.5, ((0.0,),), (1.0,)),
-    "2-D mixture, α=1.95": (1.95, ((-5.0, 0.0), (5.0, 0.0)), (0.2, 0.8)),
-    "4-D mixture, α=1.5": (1.5, ((-2.5,) * 4, (2.5,) * 4), (0.3, 0.7)),
+    "2-D mixture, α=1.95": (mixture.ALPHA, mixture.LOCATIONS, mixture.WEIGHTS),
+    "4-D mixture, α=1.5": (step_size.ALPHA, step_size.LOCATIONS, step_size.WEIGHTS),
 }
 WALK, BY_ENERGY, BY_FACTORS = "exact walk", "walk, learned energy", "walk, score and f·g·r acceptance"
 MEASURES = {"asinh_w1": "W1 of asinh", "q95_error": "q0.95 error", "q99_error": "q0.99 error"}
@@ -37,15 +38,11 @@ def _measure(cell: Cell, quick: bool) -> list[Row]:
     alpha, locations, weights = TARGETS[cell["target"]]
     on = ground(alpha, locations, weights, cell["seed"], quick)
     samplers: dict[str, Sampler] = {
-        WALK: lambda case: run_chains(case, frw(on.target.logdensity, alpha, STEP_SIZE), 0.0),
-        BY_ENERGY: partial(_by_energy, on, alpha),
+        WALK: chains(frw(on.target.logdensity, alpha, STEP_SIZE)),
+        BY_ENERGY: chains(frw(on.energy(), alpha, STEP_SIZE)),
         BY_FACTORS: partial(_by_factors, alpha),
     }
-    return [*(measured(on, name, sampler) for name, sampler in samplers.items()), independent(on)]
-
-
-def _by_energy(on: Ground, alpha: float, case: Case) -> Outcome:
-    return run_chains(case, frw(on.energy(), alpha, STEP_SIZE), 0.0)
+    return measure_all(on, samplers)
 
 
 def _by_factors(alpha: float, case: Case) -> Outcome:
@@ -73,8 +70,7 @@ def _draw(rows: list[Row]) -> Any:
         axis.set_xlim(-0.5, len(names) - 0.5)
         axis.set_yscale("log")
         axis.set_title(f"{title}, median and seeds", color=INK, fontsize=11)
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False, fontsize=9)
+    legend_below(figure, axes, len(samplers))
     return figure
 
 

@@ -5,14 +5,13 @@ A line that was cut off is no line: its cell is computed again. A folder belongs
 
 import json
 import os
-import platform
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from mafla.output import write_files
 from mafla.reproduce.experiment import Cell
 
-__all__ = ["append", "done", "identity", "open_folder", "read", "rows_of", "versions"]
+__all__ = ["append", "done", "identity", "open_folder", "read", "rows_of"]
 
 CONFIGURATION = "configuration.json"
 
@@ -45,10 +44,7 @@ def open_folder(folder: Path, configuration: dict[str, Any]) -> None:
         return
     if folder.exists() and any(folder.glob("*.jsonl")):
         raise ValueError(f"output must be a folder of results, got {folder}, which has results but no {CONFIGURATION}")
-    folder.mkdir(parents=True, exist_ok=True)
-    part = folder / f".{CONFIGURATION}.{os.getpid()}.part"
-    part.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
-    part.replace(path)
+    write_files(folder, {CONFIGURATION: (json.dumps(wanted, indent=2) + "\n").encode()})
 
 
 def append(path: Path, record: Record) -> None:
@@ -108,11 +104,6 @@ def rows_of(records: list[Record]) -> list[dict[str, Any]]:
         [{'seed': 0, 'w1': 1.0}]
     """
     return [{**record["cell"], **row} for record in records if record["error"] is None for row in record["rows"]]
-
-
-def versions() -> dict[str, str]:
-    """Return the versions that results depend on."""
-    return {"python": platform.python_version()} | {name: version(name) for name in ("mafla", "jax", "numpy")}
 
 
 def _parsed(text: str) -> Any:

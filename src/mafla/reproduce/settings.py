@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from mafla.bench import relaxed
-from mafla.bench.learned_methods import run_chains
 from mafla.kernels.exact_fractional import exact_mafla
 from mafla.plots import COLOURS, INK
 from mafla.reproduce.charts import MARKERS, panels
-from mafla.reproduce.chosen import GRAPH_STEPS, GRAPH_STEPS_TRIED, STEP_SIZE, STEP_SIZES
+from mafla.reproduce.chosen import STEP_SIZE, STEP_SIZES
 from mafla.reproduce.experiment import Cell, Claim, Experiment, Row, Verdict, pick, several
-from mafla.reproduce.lineup import EXACT, FULL, ground, measured
+from mafla.reproduce.graph_tables import COVERS, CUTS
+from mafla.reproduce.lineup import EXACT, FULL, chains, ground, measured
 
 __all__ = ["EXPERIMENT"]
 
@@ -27,31 +27,33 @@ TARGETS: dict[str, tuple[float, Any, tuple[float, ...]]] = {
     **{f"{dim}-D, α=1.9": (1.9, ((1.0,) * dim, (-1.0,) * dim), (0.6, 0.4)) for dim in (8, 32)},
 }
 FORGOTTEN = 0.1  # rank correlation of start and end, mean over the targets
-# Energy, then cut or cover, of the paper's ULA with 256 vertices.
+GRAPH_STEPS_TRIED = (30, 60, 100, 200, 400)  # with τ = 0.1
+VERTICES = 256
+# Energy, then cut or cover, of the paper's ULA with so many vertices.
 PAPER_ULA = {
-    ("maxcut", "BA"): (-1.22, 265.48),
-    ("maxcut", "doubled 0.1"): (-15.24, 3391.87),
-    ("vertex cover", "gnm 2.5"): (0.810, 198.66),
-    ("vertex cover", "BA"): (1.720, 181.20),
+    ("maxcut", "BA"): (-1.22, CUTS.paper["BA", VERTICES][0]),
+    ("maxcut", "doubled 0.1"): (-15.24, CUTS.paper["doubled 0.1", VERTICES][0]),
+    ("vertex cover", "gnm 2.5"): (0.810, COVERS.paper["gnm 2.5", VERTICES][0]),
+    ("vertex cover", "BA"): (1.720, COVERS.paper["BA", VERTICES][0]),
 }
 
 
 def _cells(quick: bool, seeds: int) -> list[Cell]:
     del quick, seeds
-    chains = [{"kind": "chains", "of": name, "tried": tau, "seed": 0} for tau in STEP_SIZES for name in TARGETS]
+    targets = [{"kind": "chains", "of": name, "tried": tau, "seed": 0} for tau in STEP_SIZES for name in TARGETS]
     graphs = [
         {"kind": "graphs", "of": f"{problem}, {family}", "tried": steps, "seed": 0}
         for problem, family in PAPER_ULA
         for steps in GRAPH_STEPS_TRIED
     ]
-    return [*chains, *graphs]
+    return [*targets, *graphs]
 
 
 def _measure(cell: Cell, quick: bool) -> list[Row]:
     if cell["kind"] == "graphs":
         problem, family = cell["of"].split(", ")
         sizes = (relaxed.QUICK if quick else relaxed.Settings())._replace(steps=cell["tried"])
-        row = relaxed.one(problem, family, 256, cell["seed"], sizes, samplers=("ULA",))[0]
+        row = relaxed.one(problem, family, VERTICES, cell["seed"], sizes, samplers=("ULA",))[0]
         energy, value = PAPER_ULA[problem, family]
         misfit = (
             abs(row["energy_mean"] - energy) / row["energy_std"] + abs(row["value_mean"] - value) / row["value_std"]
@@ -61,7 +63,7 @@ def _measure(cell: Cell, quick: bool) -> list[Row]:
     on = ground(alpha, locations, weights, cell["seed"], quick)
     kernel = exact_mafla(on.target.logdensity, alpha, cell["tried"])
     long = on._replace(case=on.case._replace(settings=on.case.settings._replace(steps=FULL.steps)))
-    row = measured(long, EXACT, lambda case: run_chains(case, kernel, 0.0))
+    row = measured(long, EXACT, chains(kernel))
     return [{"misfit": row["remembered"], "acceptance_rate": row["acceptance_rate"]}]
 
 
@@ -72,13 +74,13 @@ def _means(rows: list[Row], kind: str) -> dict[float, float]:
 
 
 def _judge(rows: list[Row]) -> Verdict:
-    chains, graphs = _means(rows, "chains"), _means(rows, "graphs")
-    smallest = min((tau for tau, mean in chains.items() if mean < FORGOTTEN), default=max(chains))
-    nearest = min(graphs, key=lambda steps: graphs[steps])
+    sizes, steps, steps_used = _means(rows, "chains"), _means(rows, "graphs"), relaxed.Settings().steps
+    smallest = min((tau for tau, mean in sizes.items() if mean < FORGOTTEN), default=max(sizes))
+    nearest = min(steps, key=lambda tried: steps[tried])
     claims = []
     for text, means, used, best in (
-        (f"the step size is the smallest at which {FULL.steps} steps forget the start", chains, STEP_SIZE, smallest),
-        ("the steps on graphs are those at which ULA is nearest the paper's", graphs, GRAPH_STEPS, nearest),
+        (f"the step size is the smallest at which {FULL.steps} steps forget the start", sizes, STEP_SIZE, smallest),
+        ("the steps on graphs are those at which ULA is nearest the paper's", steps, steps_used, nearest),
     ):
         listed = ", ".join(f"{mean:.2g} at {tried:g}" for tried, mean in means.items())
         claims.append(Claim(text, "–", f"{used:g} is in use, {best:g} is chosen; {listed}", best == used))
@@ -89,7 +91,7 @@ def _draw(rows: list[Row]) -> Any:
     figure, axes = panels(1, 2, 5.4, 4.2)
     titles = {
         "chains": (f"exact MAFLA, {FULL.steps} steps: rank correlation\nof start and end", "step size τ"),
-        "graphs": ("ULA, 256 vertices: distance\nfrom the paper's, in std", "steps of τ = 0.1"),
+        "graphs": (f"ULA, {VERTICES} vertices: distance\nfrom the paper's, in std", "steps of τ = 0.1"),
     }
     for axis, (kind, (title, label)) in zip(axes[0], titles.items(), strict=True):
         own = pick(rows, kind=kind)
