@@ -40,6 +40,7 @@ LAYERS: dict[str, Rule] = {
     "kernels.proposal": Rule(may=("stable", "drift", "kernels.base")),
     "kernels": Rule(may=("kernels.*",)),
     "kernels.heavy_tail": Rule(may=("_check", "kernels.*")),
+    "kernels.tempered": Rule(may=("_check", "kernels.annealed", "kernels.base", "kernels.proposal")),
     "kernels.mode_jumps": Rule(may=("_check", "kernels.base", "learn.mixture")),
     "kernels.*": Rule(may=("_check", "stable", "drift", "kernels.base", "kernels.proposal")),
     "samples": Rule(may=("_check",)),

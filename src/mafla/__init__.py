@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mafla.kernels.mode_jumps import mode_jumps
     from mafla.kernels.radial_walk import radial
     from mafla.kernels.score_fractional import score_mafla
+    from mafla.kernels.tempered import tempered
     from mafla.learn.acceptance import fit_acceptance
     from mafla.learn.audit import audit
     from mafla.learn.energy import fit_energy
@@ -71,6 +72,7 @@ __all__ = [
     "stable",
     "summary",
     "targets",
+    "tempered",
     "ula",
     "vertex_cover",
 ]
@@ -104,6 +106,7 @@ _HOME = {
     "sample": "run",
     "score_mafla": "kernels.score_fractional",
     "summary": "diagnostics",
+    "tempered": "kernels.tempered",
     "ula": "kernels.langevin",
     "vertex_cover": "graphs.vertex_cover",
 }

@@ -79,7 +79,7 @@ def test_every_sampler_finds_the_middle_of_an_easy_law(name: str, monkeypatch: p
     ("options", "message"),
     [
         ({"only": "nothing"}, "only must be parts of the names of problems, such as Student-t|funnel, got 'nothing'"),
-        ({"samplers": "Gibbs"}, "samplers must be parts of the names mafla, BlackJAX NUTS"),
+        ({"samplers": "Gibbs"}, "samplers must be parts of the names mafla, mafla tempered, BlackJAX NUTS"),
         ({"seeds": 0}, "seeds must be a whole number of at least 1, got 0"),
     ],
 )

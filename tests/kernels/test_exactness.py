@@ -39,11 +39,12 @@ def kernels(logdensity: LogDensity, score: LogDensity, alpha: float = 1.5, step_
         "cycle": mafla.cycle(exact, mafla.frw(logdensity, alpha, step_size)),
         "radial": mafla.radial(logdensity, scale=step_size),
         "heavy tail": mafla.heavy_tail(logdensity, alpha, step_size),
+        "tempered": mafla.tempered(logdensity, reach=3, rungs=3, alpha=alpha),
     }
 
 
 KERNELS = kernels(TARGET.logdensity, TARGET.score)
-METROPOLIS = {"mala", "frw", "auxiliary", "marginal", "score", "learned", "cycle", "radial", "heavy tail"}
+METROPOLIS = {"mala", "frw", "auxiliary", "marginal", "score", "learned", "cycle", "radial", "heavy tail", "tempered"}
 every_kernel = pytest.mark.parametrize("name", KERNELS)
 
 
@@ -109,7 +110,7 @@ def broken_step(name: str, what: str) -> Callable[[float], tuple[Any, Any]]:
 
 
 KNOW_A_SCORE = ["ula", "fula", "score", "learned"]
-KNOW_A_DENSITY = ["mala", "frw", "auxiliary", "marginal", "cycle", "heavy tail"]
+KNOW_A_DENSITY = ["mala", "frw", "auxiliary", "marginal", "cycle", "heavy tail", "tempered"]
 BROKEN = [(name, "score", value) for name in KNOW_A_SCORE for value in (math.nan, math.inf, -math.inf)]
 BROKEN += [(name, "logdensity", value) for name in KNOW_A_DENSITY for value in (math.nan, math.inf)]
 

@@ -20,12 +20,13 @@ from mafla.kernels.base import Kernel, params_at
 from mafla.kernels.compose import cycle
 from mafla.kernels.heavy_tail import heavy_tail
 from mafla.kernels.mode_jumps import mode_jumps
+from mafla.kernels.tempered import tempered
 from mafla.modes import find_modes
 from mafla.run import sample
 
-__all__ = ["NUTS", "OURS", "SAMPLERS", "Drawn"]
+__all__ = ["NUTS", "OURS", "SAMPLERS", "Drawn", "suits"]
 
-OURS, NUTS = "mafla", "BlackJAX NUTS"
+OURS, TEMPERED, NUTS = "mafla", "mafla tempered", "BlackJAX NUTS"
 WARMUP = 400  # steps; as few as leave all of them most of the time for draws
 MOST_NUMBERS = 5 * 10**7  # that a run may keep
 CHUNK = 10  # draws between looks at the clock
@@ -46,22 +47,32 @@ Run = Callable[[Key[Array, ""], Chains, float], Drawn]
 
 def ours(problem: Problem, chains: int) -> Run:
     """Return `mafla.heavy_tail` with its own warm-up; where there are modes, with jumps to those that it finds."""
-    local, most = heavy_tail(problem.logdensity), MOST_NUMBERS // (chains * problem.dim)
-    if problem.locations is not None:
-        return _with_jumps(problem, chains, local, most)
+    local = heavy_tail(problem.logdensity)
+    return _alone(local, problem, chains) if problem.locations is None else _with_jumps(local, problem, chains)
+
+
+def parallel_tempering(problem: Problem, chains: int) -> Run:
+    """Return `mafla.tempered`, as it comes."""
+    return _alone(tempered(problem.logdensity), problem, chains)
+
+
+def _alone(kernel: Kernel, problem: Problem, chains: int) -> Run:
+    """Return the sampler that is nothing but a kernel and its own warm-up."""
     anywhere = np.asarray(jax.random.normal(jax.random.key(0), (chains, problem.dim)))
-    warmup_seconds = _compiled(local, anywhere, most)
+    most = MOST_NUMBERS // (chains * problem.dim)
+    warmup_seconds = _compiled(kernel, anywhere, most)
 
     def run(key: Key[Array, ""], start: Chains, seconds: float) -> Drawn:
         began = time.perf_counter()
-        tree = sample(local, key, start, most, warmup=WARMUP, progress=False, time_limit=seconds)
+        tree = sample(kernel, key, start, most, warmup=WARMUP, progress=False, time_limit=seconds)
         return Drawn(tree["posterior"]["x"].to_numpy(), time.perf_counter() - began, warmup_seconds)
 
     return run
 
 
-def _with_jumps(problem: Problem, chains: int, local: Kernel, most: int) -> Run:
+def _with_jumps(local: Kernel, problem: Problem, chains: int) -> Run:
     """Return the sampler that first looks for modes, which is part of its warm-up, and then jumps between them."""
+    most = MOST_NUMBERS // (chains * problem.dim)
     anywhere = np.asarray(jax.random.normal(jax.random.key(0), (chains, problem.dim)))
     jumping = cycle(local, mode_jumps(problem.logdensity, find_modes(problem.logdensity, jax.random.key(0), anywhere)))
 
@@ -229,9 +240,15 @@ def _in_chunks(
 
 SAMPLERS: dict[str, Callable[[Problem, int], Run]] = {
     OURS: ours,
+    TEMPERED: parallel_tempering,
     NUTS: blackjax_nuts,
     "BlackJAX MALA": blackjax_mala,
     "NumPyro NUTS": partial(numpyro_sampler, kind="NUTS"),
     "NumPyro Barker": partial(numpyro_sampler, kind="BarkerMH"),
     "emcee": emcee_stretch,
 }
+
+
+def suits(name: str, problem: Problem) -> bool:
+    """Return whether a sampler is run on a problem: parallel tempering only where there are modes."""
+    return name != TEMPERED or problem.locations is not None

@@ -15,7 +15,7 @@ import numpy as np
 from mafla import _check, metrics
 from mafla.bench.selection import is_chosen
 from mafla.bench.tail_problems import LEVELS, Problem, problems, start
-from mafla.bench.tail_samplers import NUTS, OURS, SAMPLERS, Drawn
+from mafla.bench.tail_samplers import NUTS, OURS, SAMPLERS, Drawn, suits
 from mafla.bench.tail_table import describe, picture, summary
 
 __all__ = ["describe", "picture", "run", "summary"]
@@ -74,7 +74,7 @@ def run(
     rows: list[Row] = []
     for problem in chosen:
         judge = _Judge(problem)
-        for name in names:
+        for name in (each for each in names if suits(each, problem)):
             rows.extend(_cells(problem, judge, name, range(first, first + count), limit))
             report(_line([row for row in rows if (row["problem"], row["sampler"]) == (problem.name, name)]), rows)
     return rows

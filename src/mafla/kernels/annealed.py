@@ -30,7 +30,7 @@ from mafla.kernels.proposal import (
     start_from_logdensity,
 )
 
-__all__ = ["AnnealedParams", "annealed"]
+__all__ = ["AnnealedParams", "annealed", "move_between", "wide_logdensity"]
 
 FIRST_BETA = 1e-4
 DONE = 0.45  # of warm-up: what it leaves is the mean over its second half, in which nothing but the target is followed
@@ -76,12 +76,38 @@ def annealed(logdensity: Callable[[Position], Float[Array, ""]], reach: float, a
     alpha, reach = _check.stability_index(alpha, above=1), _check.positive("reach", reach)
     init, rate_wished = start_from_logdensity(logdensity), default_acceptance(alpha)
 
-    def wide(x: Position, params: AnnealedParams) -> Float[Array, ""]:
-        return -(1 + len(x)) / 2 * jnp.log1p(jnp.sum(((x - params.center) / params.reach) ** 2))
+    move = move_between(init, alpha)
+
+    def tune(params: AnnealedParams, states: LangevinState, infos: Info, pace: Pace) -> AnnealedParams:
+        del states
+        excess = jnp.mean(infos.acceptance_rate) - rate_wished
+        cold = jnp.minimum(pace.progress / DONE, 1)
+        return params._replace(step_size=params.step_size * jnp.exp(GAIN * excess), beta=FIRST_BETA ** (1 - cold))
+
+    def params(dim: int) -> AnnealedParams:
+        return AnnealedParams(reach, jnp.zeros(dim), reach)
+
+    return assemble(init, draw_noise(alpha, accept=True), move, params, tune)
+
+
+def wide_logdensity(position: Position, center: Any, reach: Any) -> Float[Array, ""]:
+    """Return the log density of the wide law, up to a constant: Student-t with one degree of freedom.
+
+    Example:
+        >>> float(wide_logdensity(jnp.array([3.0]), 0.0, 3.0) / jnp.log(2))
+        -1.0
+    """
+    return -(1 + len(position)) / 2 * jnp.log1p(jnp.sum(((position - center) / reach) ** 2))
+
+
+def move_between(
+    init: Callable[[Position], LangevinState], alpha: float
+) -> Callable[[AnnealedParams, LangevinState, Noise], tuple[LangevinState, Info]]:
+    """Return the exact fractional Langevin move on ``p^β q^(1-β)``, with states that are those of the target p."""
 
     def tempered(state: LangevinState, params: AnnealedParams, share: Any) -> LangevinState:
         """Return the state as it looks to the law between, with such a share of the gradient there as its drift."""
-        value, gradient = jax.value_and_grad(wide)(state.position, params)
+        value, gradient = jax.value_and_grad(wide_logdensity)(state.position, params.center, params.reach)
         beta = params.beta
         drift = share * (beta * state.drift + (1 - beta) * gradient)
         return LangevinState(state.position, beta * state.logdensity + (1 - beta) * value, drift)
@@ -95,13 +121,4 @@ def annealed(logdensity: Callable[[Position], Float[Array, ""]], reach: float, a
         log_ratio += auxiliary_log_ratio(here, there, noise, params.step_size, alpha)
         return metropolis(noise.log_uniform, log_ratio, proposed, state)
 
-    def tune(params: AnnealedParams, states: LangevinState, infos: Info, pace: Pace) -> AnnealedParams:
-        del states
-        excess = jnp.mean(infos.acceptance_rate) - rate_wished
-        cold = jnp.minimum(pace.progress / DONE, 1)
-        return params._replace(step_size=params.step_size * jnp.exp(GAIN * excess), beta=FIRST_BETA ** (1 - cold))
-
-    def params(dim: int) -> AnnealedParams:
-        return AnnealedParams(reach, jnp.zeros(dim), reach)
-
-    return assemble(init, draw_noise(alpha, accept=True), move, params, tune)
+    return move

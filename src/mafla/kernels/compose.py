@@ -52,8 +52,9 @@ def cycle(*kernels: Kernel) -> Kernel:
 
     def init(position: Float[Array, " dim"]) -> CycleState:
         parts = tuple(kernel.init(position) for kernel in kernels)
-        if any(hasattr(part, "velocity") for part in parts):
-            raise ValueError("cycle needs kernels whose state follows from the position, got one with a velocity")
+        for memory in ("velocity", "replicas"):
+            if any(hasattr(part, memory) for part in parts):
+                raise ValueError(f"cycle needs kernels whose state follows from the position, got one with {memory}")
         return CycleState(position, parts)
 
     def noise(rng_key: Key[Array, ""], shape: tuple[int, ...], dtype: Any) -> tuple[Any, ...]:
