@@ -10,6 +10,7 @@ import numpy as np
 
 from mafla import _check
 from mafla.bench.graph_instances import instances
+from mafla.bench.selection import grouped
 from mafla.graphs.families import family
 from mafla.graphs.graph import Graph
 from mafla.graphs.maxcut import CutPlan, maxcut
@@ -63,22 +64,28 @@ def run(seed: int = 0, quick: bool = False) -> list[Row]:
 
 
 def describe(rows: list[Row]) -> Any:
-    """Return a table of graphs and plans with the mean over the seeds.
+    """Return a table for each problem, of graphs and plans, with the mean over the seeds.
 
     Example:
-        >>> describe([{"problem": "maxcut", "plan": "default", "graph": "G1", "mean": 11624.0}]).row_count
-        1
+        >>> row = {"problem": "maxcut", "plan": "default", "graph": "G1", "mean": 11624.0}
+        >>> [table.title for table in describe([row]).renderables]
+        ['Mean over the seeds of maxcut']
     """
+    from rich.console import Group
+
+    return Group(*(_table(problem, own) for (problem,), own in grouped(("problem",), rows)))
+
+
+def _table(problem: str, rows: list[Row]) -> Any:
     from rich import box
     from rich.table import Table
 
-    graphs = list(dict.fromkeys(row["graph"] for row in rows))
-    grid = Table(title="Mean over the seeds, of cuts (larger is better) and covers", box=box.SIMPLE_HEAD)
-    for heading in ("", "plan", *graphs):
-        grid.add_column(heading, justify="left" if heading in ("", "plan") else "right")
-    for problem, plan in dict.fromkeys((row["problem"], row["plan"]) for row in rows):
-        found = {row["graph"]: row["mean"] for row in rows if (row["problem"], row["plan"]) == (problem, plan)}
-        grid.add_row(problem, plan, *(f"{found[graph]:g}" if graph in found else "" for graph in graphs))
+    grid = Table(title=f"Mean over the seeds of {problem}", box=box.SIMPLE_HEAD, collapse_padding=True)
+    grid.add_column("plan", no_wrap=True)
+    for (graph,), _ in grouped(("graph",), rows):
+        grid.add_column(graph, justify="right", overflow="fold")
+    for (plan,), own in grouped(("plan",), rows):
+        grid.add_row(plan, *(f"{row['mean']:.1f}" for row in own))
     return grid
 
 
