@@ -8,7 +8,7 @@ import pytest
 
 from mafla.bench import tail_samplers, tail_table, tails
 from mafla.bench.tail_problems import problems, start
-from mafla.bench.tail_samplers import NUTS, OURS, SAMPLERS, Drawn
+from mafla.bench.tail_samplers import NUTS, OURS, SAMPLERS, VARIANTS, Drawn
 
 Row = dict[str, Any]
 
@@ -62,12 +62,20 @@ def test_independent_draws_are_judged_to_be_good() -> None:
     assert 1 < seconds[0] < seconds[-1] == 2
 
 
+def test_samplers_are_chosen_by_parts_of_their_names_and_variants_by_the_whole() -> None:
+    assert tails._named("NUTS") == ["BlackJAX NUTS", "NumPyro NUTS"]
+    assert tails._named("emcee|mafla α=1.5") == ["emcee", "mafla α=1.5"]
+    assert tails._named("") == list(SAMPLERS)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SAMPLERS)
+@pytest.mark.parametrize("name", [*SAMPLERS, "mafla α=1.5"])
 def test_every_sampler_finds_the_middle_of_an_easy_law(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tail_samplers, "WARMUP", 100)
     problem = next(each for each in problems() if each.name == "round Student-t ν=5, d=10")
-    found = SAMPLERS[name](problem, 64)(jax.random.key(0), start(problem, "near", jax.random.key(1), 64), 0.5)
+    found = (SAMPLERS | VARIANTS)[name](problem, 64)(
+        jax.random.key(0), start(problem, "near", jax.random.key(1), 64), 0.5
+    )
     assert found.draws.shape[0] == 64
     assert found.draws.shape[2] == 10
     assert 0 < found.warmup_seconds < found.seconds

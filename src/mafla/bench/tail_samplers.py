@@ -24,7 +24,7 @@ from mafla.kernels.tempered import tempered
 from mafla.modes import find_modes
 from mafla.run import sample
 
-__all__ = ["NUTS", "OURS", "SAMPLERS", "Drawn", "suits"]
+__all__ = ["NUTS", "OURS", "SAMPLERS", "VARIANTS", "Drawn", "suits"]
 
 OURS, TEMPERED, NUTS = "mafla", "mafla tempered", "BlackJAX NUTS"
 WARMUP = 400  # steps; as few as leave all of them most of the time for draws
@@ -45,9 +45,9 @@ Chains = Float[np.ndarray, "chains dim"]
 Run = Callable[[Key[Array, ""], Chains, float], Drawn]
 
 
-def ours(problem: Problem, chains: int) -> Run:
+def ours(problem: Problem, chains: int, **options: float) -> Run:
     """Return `mafla.heavy_tail` with its own warm-up; where there are modes, with jumps to those that it finds."""
-    local = heavy_tail(problem.logdensity)
+    local = heavy_tail(problem.logdensity, **options)
     return _alone(local, problem, chains) if problem.locations is None else _with_jumps(local, problem, chains)
 
 
@@ -246,6 +246,10 @@ SAMPLERS: dict[str, Callable[[Problem, int], Run]] = {
     "NumPyro NUTS": partial(numpyro_sampler, kind="NUTS"),
     "NumPyro Barker": partial(numpyro_sampler, kind="BarkerMH"),
     "emcee": emcee_stretch,
+}
+# Ours with another α, to see what it matters; run only where they are named.
+VARIANTS: dict[str, Callable[[Problem, int], Run]] = {
+    f"{OURS} α={alpha:g}": partial(ours, alpha=alpha) for alpha in (1.2, 1.5, 1.9, 2.0)
 }
 
 

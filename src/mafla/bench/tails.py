@@ -15,7 +15,7 @@ import numpy as np
 from mafla import _check, metrics
 from mafla.bench.selection import is_chosen
 from mafla.bench.tail_problems import LEVELS, Problem, problems, start
-from mafla.bench.tail_samplers import NUTS, OURS, SAMPLERS, Drawn, suits
+from mafla.bench.tail_samplers import NUTS, OURS, SAMPLERS, VARIANTS, Drawn, suits
 from mafla.bench.tail_table import describe, picture, summary
 
 __all__ = ["describe", "picture", "run", "summary"]
@@ -51,7 +51,8 @@ def run(
         seeds: how many; one if quick.
         quick: a third of the problems, near starts and, if none are named, ours and BlackJAX's NUTS only.
         only: parts of the names of problems, separated by ``|``; all by default.
-        samplers: parts of the names of samplers, separated by ``|``; all by default.
+        samplers: parts of the names of samplers, separated by ``|``; all by default. Ours with another α is run where
+            its whole name is given, such as ``mafla α=1.5``.
         seconds: for warm-up and draws of each.
         report: called after each problem and sampler, with a line about it and all rows so far.
 
@@ -67,9 +68,7 @@ def run(
         chosen = [each._replace(starts=each.starts[:1]) for each in chosen if each.name in QUICK]
     if not chosen:
         raise ValueError(f"only must be parts of the names of problems, such as Student-t|funnel, got {only!r}")
-    names = [name for name in SAMPLERS if is_chosen(name, samplers or (f"{OURS}|{NUTS}" if quick else ""))]
-    if not names:
-        raise ValueError(f"samplers must be parts of the names {', '.join(SAMPLERS)}, got {samplers!r}")
+    names = _named(samplers or (f"{OURS}|{NUTS}" if quick else ""))
     limit = _check.positive("seconds", seconds)
     rows: list[Row] = []
     for problem in chosen:
@@ -78,6 +77,14 @@ def run(
             rows.extend(_cells(problem, judge, name, range(first, first + count), limit))
             report(_line([row for row in rows if (row["problem"], row["sampler"]) == (problem.name, name)]), rows)
     return rows
+
+
+def _named(samplers: str) -> list[str]:
+    names = [name for name in SAMPLERS if is_chosen(name, samplers)]
+    names += [name for name in VARIANTS if name in samplers.split("|")]
+    if not names:
+        raise ValueError(f"samplers must be parts of the names {', '.join(SAMPLERS)}, got {samplers!r}")
+    return names
 
 
 class _Judge:
@@ -119,7 +126,7 @@ class _Judge:
 
 def _cells(problem: Problem, judge: _Judge, name: str, seeds: range, seconds: float) -> Iterator[Row]:
     began = time.perf_counter()
-    sampler = SAMPLERS[name](problem, CHAINS)
+    sampler = (SAMPLERS | VARIANTS)[name](problem, CHAINS)
     about = {"problem": problem.name, "group": problem.group, "dim": problem.dim, "sampler": name}
     about["compile_seconds"] = time.perf_counter() - began
     for begin in problem.starts:
