@@ -49,6 +49,16 @@ def test_processes_compute_each_cell_once(tmp_path: Path) -> None:
     assert sorted(seen.results) == sorted(computed(log)) == [0, 1, 2, 3]
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system does not tell which processors are ours")
+def test_processes_are_not_in_each_others_way() -> None:
+    """As many workers as processors have one each; more than that have all."""
+    mine = os.sched_getaffinity(0)
+    with processes(len(mine)) as pool:
+        assert len(pool.submit(os.sched_getaffinity, 0).result()) == 1
+    with processes(len(mine) + 1) as pool:
+        assert pool.submit(os.sched_getaffinity, 0).result() == mine
+
+
 def test_a_process_that_dies_is_replaced(tmp_path: Path) -> None:
     seen, log = Seen(), tmp_path / "log"
     run_cells(trace, cells(log, 4, die_once=str(tmp_path / "died")), partial(processes, 1), seen)

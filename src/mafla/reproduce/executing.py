@@ -64,8 +64,11 @@ def processes(workers: int) -> Iterator[Executor]:
         2
     """
     context = multiprocessing.get_context("spawn")
+    shares = context.SimpleQueue()
+    for share in _shares(workers):
+        shares.put(share)
     with TemporaryDirectory() as compiled:
-        pool = ProcessPoolExecutor(workers, context, initializer=_prepare, initargs=(compiled,))
+        pool = ProcessPoolExecutor(workers, context, initializer=_prepare, initargs=(compiled, shares))
         try:
             yield pool
         except BaseException:
@@ -98,8 +101,21 @@ def dask_cluster(address: str) -> Iterator[Executor]:
         yield client.get_executor()
 
 
-def _prepare(compiled: str) -> None:
-    """Leave Ctrl-C to the parent, and share with the others what JAX compiles, unless it is set otherwise."""
+def _shares(workers: int) -> list[set[int]]:
+    """Return which of this process's processors each worker gets: all of them where there are fewer than workers.
+
+    JAX uses every processor that it is given, and workers that use the same ones are in each other's way.
+    """
+    if not hasattr(os, "sched_getaffinity"):  # a system that does not tell
+        return [set()] * workers
+    mine = sorted(os.sched_getaffinity(0))
+    return [set(mine[worker::workers] if workers <= len(mine) else mine) for worker in range(workers)]
+
+
+def _prepare(compiled: str, shares: Any) -> None:
+    """Leave Ctrl-C to the parent, keep to some processors, and share with the others what JAX compiles."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if share := shares.get():
+        os.sched_setaffinity(0, share)
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", compiled)
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
