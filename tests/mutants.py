@@ -21,7 +21,7 @@ BASE, PROPOSAL, EXACT = "kernels/base.py", "kernels/proposal.py", "kernels/exact
 MALA, LINE, UNDERDAMPED = (
     f"kernels/{name}.py" for name in ("metropolis_langevin", "score_fractional", "fractional_underdamped")
 )
-LEARNED, CYCLE = "kernels/learned_fractional.py", "kernels/compose.py"
+LEARNED, CYCLE, TEMPERED = "kernels/learned_fractional.py", "kernels/compose.py", "kernels/tempered.py"
 DRAWS, DRIFT, PROGRAM, RUN = "stable/draws.py", "drift.py", "program.py", "run.py"
 SBM, MATCHING, TRAINING, FILES = (f"learn/{name}.py" for name in ("balance", "score_matching", "training", "files"))
 
@@ -39,6 +39,8 @@ CHAINS = "tests/kernels/test_exactness.py::test_chains_from_one_point_part_at_on
 CHECK_SBM, CHECK_PAIRS, CHECK_MATCHING, CHECK_TRAINING, CHECK_FILES = (
     f"tests/learn/test_{name}.py" for name in ("balance", "balance_pairs", "score_matching", "training", "model_files")
 )
+EXCHANGE = "tests/kernels/test_tempered.py::test_exchanges_balance_at_every_pair_of_points"
+LADDER = "tests/kernels/test_tempered.py::test_rungs_move_to_where_refusals_are"
 FROZEN = "tests/test_run.py::test_step_size_is_frozen_after_warm_up"
 
 
@@ -107,7 +109,10 @@ MUTANTS = (
     Mutant("velocity-scale", UNDERDAMPED, "alpha ** (-1 / alpha)", "alpha ** (-1 / 2)", CHECK_UNDERDAMPED),
     Mutant("cycle-reuses-noise", CYCLE, KEYS, ONE_KEY, CHECK_CYCLE),
     Mutant("identical-keys-for-all-chains", PROGRAM, NOISE, ONE_NOISE, CHAINS),
-    Mutant("tuning-sign", BASE, "jnp.exp(gain * excess)", "jnp.exp(-gain * excess)", ACCEPT),
+    Mutant("exchange-the-wrong-way", TEMPERED, "(here[:-1] - here[1:])", "(here[1:] - here[:-1])", EXCHANGE),
+    Mutant("exchange-without-reference", TEMPERED, "everyone.logdensity - reference", "everyone.logdensity", EXCHANGE),
+    Mutant("ladder-not-even", TEMPERED, "jnp.interp(parts,", "jnp.interp(so_far,", LADDER),
+    Mutant("tuning-sign", BASE, "jnp.exp(pace.gain * excess)", "jnp.exp(-pace.gain * excess)", ACCEPT),
     Mutant("step-size-not-frozen", RUN, DRAW, DRAW_OTHERWISE, FROZEN),
     Mutant("no-jacobian-in-balance", SBM, "(gradient + step_size * transposed(gradient)[0])", "gradient", CHECK_SBM),
     Mutant(

@@ -4,6 +4,7 @@ import ast
 import graphlib
 import importlib.metadata
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -195,6 +196,12 @@ def test_versions_agree() -> None:
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     for path in FILES:
         assert version not in re.findall(r"""["'](\d+\.\d+\.\d+)["']""", path.read_text(encoding="utf-8"))
+
+
+def test_planted_bugs_are_about_the_source_as_it_is() -> None:
+    """`make mutants` takes too long to be run each time, and would then find that it is out of date."""
+    mutants = runpy.run_path(str(ROOT / "tests" / "mutants.py"))["MUTANTS"]
+    assert not [each.name for each in mutants if each.old not in (PACKAGE / each.file).read_text(encoding="utf-8")]
 
 
 @pytest.mark.parametrize(
