@@ -99,7 +99,8 @@ def _judge(rows: list[Row]) -> Verdict:
 EXPERIMENT = Experiment(
     "alpha-grid",
     "Figure: target α and proposal α, 4-D location family with mean (1, 2, 3, 4)",
-    f"Step size {STEP_SIZE:g}, chosen by `mafla reproduce settings`; the values of α are ours.",
+    f"Step size {STEP_SIZE:g}, chosen by `mafla reproduce settings`; the values of α are ours. The best error is the "
+    "least over the proposals, of which independent draws have but one.",
     _cells,
     _measure,
     {"grid": _draw_grid, "best": _draw_best},
