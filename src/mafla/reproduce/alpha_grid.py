@@ -87,7 +87,7 @@ def _judge(rows: list[Row]) -> Verdict:
             "MAFLA is less sensitive to the α of the proposal",
             "–",
             "W1 from the best to the worst α of the proposal grows by "
-            f"{np.exp(spreads[FULA]):.2g} times for FULA and {np.exp(spreads[MAFLA]):.2g} for MAFLA (medians)",
+            f"{np.exp(spreads[FULA]):.3g} times for FULA and {np.exp(spreads[MAFLA]):.3g} for MAFLA (medians)",
             bool(spreads[MAFLA] < spreads[FULA]),
         ),
     )
