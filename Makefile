@@ -41,7 +41,7 @@ demo: .venv-core/.ready ## sample a few hard targets and write the results to de
 	$(CORE)/mafla demo --output demo
 
 test: .venv/.ready ## run the tests and the examples in docstrings, without the slow ones
-	$(BIN)/pytest -n $(JOBS) --dist loadfile
+	$(BIN)/pytest -n $(JOBS) --dist worksteal
 
 test-slow: .venv/.ready ## run the slow tests only
 	$(BIN)/pytest -n $(JOBS) --dist loadfile -m slow

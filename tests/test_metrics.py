@@ -228,6 +228,7 @@ def detections(draw: Any, size: int, repeats: int) -> Any:
     return [{name for name in NAMES if found[name] > thresholds(size)[name]} for found in runs]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("defect", DEFECTS)
 def test_defects_are_seen_though_not_by_plain_wasserstein(defect: Any) -> None:
     seen = detections(DEFECTS[defect], 50_000, 10)

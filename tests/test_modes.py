@@ -24,6 +24,7 @@ def test_weights_of_modes_far_from_the_start_are_right(heavy: bool) -> None:
     assert metrics.weight_error(tree["posterior"]["x"].to_numpy(), LOCATIONS, WEIGHTS) < 0.02
 
 
+@pytest.mark.slow
 def test_the_law_is_normalised() -> None:
     logdensity = targets.student_t(2, 1).logdensity
     law = mafla.find_modes(lambda x: logdensity(x / 50 - 7), jax.random.key(0), jnp.zeros((3, 1)), steps=200)

@@ -97,6 +97,7 @@ def test_warm_up_reaches_the_target_acceptance(step_size: float, chains: int) ->
     assert float(tree["sample_stats"]["acceptance_rate"].mean()) == pytest.approx(0.6, abs=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [1.1, 1.3])
 def test_warm_up_finds_a_useful_step_near_one(alpha: float) -> None:
     # There the acceptance rate is not monotone in the step size, and a high one is reached by standing still.

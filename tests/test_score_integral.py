@@ -25,6 +25,7 @@ def test_differences_are_those_of_the_log_density(length: float) -> None:
     np.testing.assert_allclose(jax.vmap(logdensity)(jnp.asarray(points)), exact, rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_the_centre_and_the_scale_may_be_elsewhere() -> None:
     center = np.array([100.0, -50.0, 0.0, 7.0])
     logdensity = mafla.integrate_score(lambda x: STUDENT.score((x - center) / 20) / 20, center, scale=20.0)
@@ -39,6 +40,7 @@ def test_the_gradient_is_the_score_itself() -> None:
     np.testing.assert_array_equal(found, jax.vmap(STUDENT.score)(points))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("x64")
 def test_the_error_is_near_the_truth_and_falls_with_nodes() -> None:
     mixture = targets.gaussian_mixture([[-8.0, 0.0], [8.0, 0.0]], [0.5, 0.5])

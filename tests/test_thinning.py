@@ -51,6 +51,7 @@ def test_points_must_be_finite_rows() -> None:
         thin_evenly(np.array([[1.0], [np.nan]]), 1)
 
 
+@pytest.mark.slow
 def test_the_tail_keeps_its_share_in_many_dimensions() -> None:
     """The share beyond a far quantile of the distance varies less than half as much as at random."""
     random = np.random.default_rng(4)

@@ -48,10 +48,8 @@ def find_modes(
         >>> import mafla
         >>> target = mafla.targets.gaussian_mixture([[-20.0, 0.0], [20.0, 0.0]], [0.3, 0.7])
         >>> start = jax.random.normal(jax.random.key(0), (64, 2))
-        >>> law = find_modes(target.logdensity, jax.random.key(1), start)
-        >>> kernel = mafla.cycle(mafla.heavy_tail(target.logdensity), mafla.mode_jumps(target.logdensity, law))
-        >>> tree = mafla.sample(kernel, jax.random.key(2), start, 1000, warmup=300, progress=False)
-        >>> bool(abs((tree["posterior"]["x"][..., 0] > 0).mean() - 0.7) < 0.03)
+        >>> law = find_modes(target.logdensity, jax.random.key(1), start, steps=200)
+        >>> bool(jnp.all(jnp.abs(jnp.abs(law.centers[:, 0]) - 20) < 1))  # both, for `mafla.mode_jumps`
         True
     """
     _check.function("logdensity", logdensity)

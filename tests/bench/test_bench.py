@@ -28,6 +28,7 @@ def test_one_scan_makes_the_draws_of_the_chunked_run() -> None:
     assert np.array_equal(np.moveaxis(whole, -1, 0), tree["posterior"]["x"].to_numpy())
 
 
+@pytest.mark.slow
 def test_the_peer_samples_the_same_target() -> None:
     target = mafla.targets.gaussian(kernels.DIM)
     start = target.sample(jax.random.key(0), 2000)

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from scipy import stats
 
 from mafla.kernels.coordinatewise_langevin import fld
@@ -19,6 +20,7 @@ def test_in_one_dimension_it_is_fula() -> None:
     np.testing.assert_array_equal(*(state.position for state in states))
 
 
+@pytest.mark.slow
 def test_each_coordinate_gets_stable_noise_of_its_own() -> None:
     kernel, count, tau, alpha = fld(pull, 1.5, 0.2, drift=jnp.zeros_like), 4000, 0.2, 1.5
     keys = jax.random.split(jax.random.key(1), count)

@@ -127,6 +127,7 @@ def test_modes_get_their_shares_though_all_chains_start_in_one(far_modes: tuple[
     assert np.mean(radius > far) == pytest.approx(0.01, rel=0.15)
 
 
+@pytest.mark.slow
 def test_warmup_evens_out_exchanges_and_ends_at_the_target(far_modes: tuple[Kernel, Any]) -> None:
     kernel, tree = far_modes
     params = TemperedParams(*(tree.attrs[name] for name in TemperedParams._fields))

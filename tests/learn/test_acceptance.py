@@ -142,6 +142,7 @@ def test_a_bad_argument_is_named(arguments: dict[str, Any], message: str) -> Non
         fit_acceptance(jax.random.key(0), TARGET.score, ROWS[:100], 1.5, 0.1, progress=False, **arguments)
 
 
+@pytest.mark.slow
 def test_an_acceptance_with_a_drift_of_its_own_cannot_be_saved(tmp_path: Path) -> None:
     schedule = Schedule(steps=1, check_every=1)
     law = TARGET.score, ROWS[:100], ALPHA, STEP_SIZE

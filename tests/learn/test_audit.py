@@ -94,6 +94,7 @@ def test_accepting_everything_is_not_trusted() -> None:
     assert body.residual > 0.3
 
 
+@pytest.mark.slow
 def test_ideal_acceptance_of_the_proxy_is_not_trusted_and_the_tail_is_named() -> None:
     acceptance = barker(ratio("proxy", target=MIXTURE))
     found = run(acceptance, MIXTURE, logdensity=None, proposal_score="proxy", nodes=16)
@@ -194,6 +195,7 @@ def test_antisymmetry_of_a_logit_is_reported() -> None:
     assert run_always().antisymmetry is None
 
 
+@pytest.mark.slow
 def test_at_two_there_are_no_long_jumps() -> None:
     target = targets.gaussian(2)
     sample = target.sample(jax.random.key(0), 2000)

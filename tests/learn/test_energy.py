@@ -89,6 +89,7 @@ def test_contrastive_loss_is_the_logistic_loss_of_telling_rows_from_noise() -> N
     np.testing.assert_allclose(contrastive_loss(jnp.asarray(rows), jnp.asarray(noise)), expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_wrong_mass_is_corrected() -> None:
     found = prepare(KEY, np.random.default_rng(1).standard_t(3, size=(500, 1)), 1.5)
     fresh = EnergyNetwork(KEY, found.frame, 8, 1)

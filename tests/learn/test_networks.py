@@ -52,6 +52,7 @@ def test_features_are_bounded(radius: float) -> None:
     assert np.all(np.abs(found) <= REACH * np.sqrt(DIM) * (1 + 1e-6))
 
 
+@pytest.mark.slow
 def test_gradients_are_finite_everywhere() -> None:
     here = frame()
     field = trained(FieldNetwork(KEY, here, *SIZE, growth=-1))
