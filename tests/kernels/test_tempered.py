@@ -120,6 +120,7 @@ def far_modes() -> tuple[Kernel, Any]:
     return kernel, mafla.sample(kernel, jax.random.key(1), start, 2000, warmup=600, progress=False)
 
 
+@pytest.mark.slow
 def test_modes_get_their_shares_though_all_chains_start_in_one(far_modes: tuple[Kernel, Any]) -> None:
     draws, exact = far_modes[1]["posterior"]["x"].to_numpy(), np.asarray(FAR.sample(jax.random.key(2), 200_000))
     assert abs(np.mean(draws[..., 0] > 15) - np.mean(exact[:, 0] > 15)) < 0.02
