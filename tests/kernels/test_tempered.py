@@ -12,9 +12,9 @@ from scipy import integrate
 
 import mafla
 from mafla import targets
-from mafla.kernels.annealed import wide_logdensity
+from mafla.kernels.annealed import AnnealedParams, wide_logdensity
 from mafla.kernels.base import Kernel, LangevinState, Pace
-from mafla.kernels.tempered import TemperedInfo, TemperedParams, TemperedState, _even_out, _exchange
+from mafla.kernels.tempered import TemperedInfo, TemperedState, _even_out, _exchange
 
 from .support import batch_noise, dkw_band, ks_distance, normals
 
@@ -40,7 +40,7 @@ def law_of(grid: np.ndarray, cdf: np.ndarray) -> Callable[[np.ndarray], np.ndarr
     return lambda x: np.asarray(np.interp(x, grid, cdf))
 
 
-def run(kernel: Kernel, params: TemperedParams, state: TemperedState, steps: int) -> tuple[TemperedState, Any]:
+def run(kernel: Kernel, params: AnnealedParams, state: TemperedState, steps: int) -> tuple[TemperedState, Any]:
     """Move every chain so many times; returns the states and the rates of moves and exchanges at each step."""
     advance = jax.vmap(kernel.move, in_axes=(None, 0, 0))
 
@@ -54,7 +54,7 @@ def run(kernel: Kernel, params: TemperedParams, state: TemperedState, steps: int
 def test_every_rung_keeps_its_law() -> None:
     """Replicas that start at their laws, independently, stay there; explorations and exchanges both happen."""
     kernel, random = mafla.tempered(TARGET.logdensity, REACH, CENTER, rungs=3), np.random.default_rng(0)
-    params = TemperedParams(jnp.array([3.0, 2.0, 1.5]), jnp.array(BETAS), jnp.array([CENTER]), REACH)
+    params = AnnealedParams(jnp.array([3.0, 2.0, 1.5]), jnp.array([CENTER]), REACH, jnp.array(BETAS))
     start = np.stack([np.interp(random.uniform(size=SIZE), cdf, grid) for grid, cdf in laws()], axis=1)[..., None]
     x = jnp.asarray(start, jnp.float32)
     known = jax.vmap(jax.vmap(lambda at: LangevinState(at, TARGET.logdensity(at), TARGET.score(at))))(x)
@@ -70,7 +70,7 @@ def test_every_rung_keeps_its_law() -> None:
 def test_exchanges_balance_at_every_pair_of_points() -> None:
     """π(x, y) a(x, y) = π(y, x) a(y, x), with π the product of the laws of two neighbours."""
     pairs = 3 * normals(0, (200, 2, 2))
-    params = TemperedParams(None, jnp.array([0.3]), jnp.array([0.5, -1.0]), 2.0)
+    params = AnnealedParams(None, jnp.array([0.5, -1.0]), 2.0, jnp.array([0.3]))
     target = targets.student_t(3, 2)
 
     def flow(pair: Any) -> Any:
@@ -86,7 +86,7 @@ def test_exchanges_balance_at_every_pair_of_points() -> None:
 def test_a_replica_that_goes_down_goes_on_going_down() -> None:
     at = jnp.arange(5.0)[:, None]
     state = LangevinState(at, jnp.zeros(5), jnp.zeros((5, 1)))
-    params = TemperedParams(None, jnp.linspace(0.25, 1, 4), jnp.zeros(1), 1.0)
+    params = AnnealedParams(None, jnp.zeros(1), 1.0, jnp.linspace(0.25, 1, 4))
     once, _ = _exchange(params, state, jnp.full(4, -jnp.inf))
     assert once.position[:, 0].tolist() == [1, 3, 0, 4, 2]
     twice, _ = _exchange(params, once, jnp.full(4, -jnp.inf))
@@ -97,7 +97,7 @@ def test_what_is_not_sound_does_not_come_down() -> None:
     """A draw from the wide law where the density is NaN, infinite or zero is never exchanged."""
     for value in (jnp.nan, jnp.inf, -jnp.inf):
         state = LangevinState(jnp.array([[9.0], [1.0]]), jnp.array([value, 0.0]), jnp.zeros((2, 1)))
-        params = TemperedParams(None, jnp.array([1.0]), jnp.zeros(1), 1.0)
+        params = AnnealedParams(None, jnp.zeros(1), 1.0, jnp.array([1.0]))
         found, rates = _exchange(params, state, jnp.full(1, -1e30))
         assert found.position[1, 0] == 1
         assert rates[0] == 0
@@ -131,7 +131,7 @@ def test_modes_get_their_shares_though_all_chains_start_in_one(far_modes: tuple[
 @pytest.mark.slow
 def test_warmup_evens_out_exchanges_and_ends_at_the_target(far_modes: tuple[Kernel, Any]) -> None:
     kernel, tree = far_modes
-    params = TemperedParams(*(tree.attrs[name] for name in TemperedParams._fields))
+    params = AnnealedParams(*(tree.attrs[name] for name in AnnealedParams._fields))
     assert params.beta[-1] == 1
     assert (np.diff(params.beta) > 0).all()
     state = jax.vmap(kernel.init)(jnp.asarray(tree["posterior"]["x"].to_numpy()[:, -1]))

@@ -30,7 +30,7 @@ from mafla.kernels.proposal import (
     start_from_logdensity,
 )
 
-__all__ = ["AnnealedParams", "annealed", "move_between", "wide_logdensity"]
+__all__ = ["FIRST_BETA", "AnnealedParams", "annealed", "move_between", "wide_logdensity"]
 
 FIRST_BETA = 1e-4
 DONE = 0.45  # of warm-up: what it leaves is the mean over its second half, in which nothing but the target is followed
@@ -75,7 +75,6 @@ def annealed(logdensity: Callable[[Position], Float[Array, ""]], reach: float, a
     _check.function("logdensity", logdensity)
     alpha, reach = _check.stability_index(alpha, above=1), _check.positive("reach", reach)
     init, rate_wished = start_from_logdensity(logdensity), default_acceptance(alpha)
-
     move = move_between(init, alpha)
 
     def tune(params: AnnealedParams, states: LangevinState, infos: Info, pace: Pace) -> AnnealedParams:

@@ -14,33 +14,16 @@ from jaxtyping import Array, Bool, Float, Key
 from numpy.typing import ArrayLike
 
 from mafla import _check
-from mafla.kernels.annealed import AnnealedParams, move_between, wide_logdensity
+from mafla.kernels.annealed import FIRST_BETA, AnnealedParams, move_between, wide_logdensity
 from mafla.kernels.base import Kernel, LangevinState, Noise, Pace, assemble, draw_noise
 from mafla.kernels.proposal import default_acceptance, start_from_logdensity
 
-__all__ = ["TemperedParams", "tempered"]
+__all__ = ["tempered"]
 
-FIRST_BETA = 1e-4
 LADDER_GAIN = 0.5  # of the gain with which step sizes are tuned
 LEAST_REJECTION = 1e-3  # so that rungs that always change places keep a distance
 
 Position = Float[Array, " dim"]
-
-
-class TemperedParams(NamedTuple):
-    """What a step depends on.
-
-    Attributes:
-        step_size: τ of every replica.
-        beta: its power of the target, rising to 1.
-        center: of the wide law.
-        reach: its scale.
-    """
-
-    step_size: Any
-    beta: Any
-    center: Any
-    reach: Any
 
 
 class TemperedNoise(NamedTuple):
@@ -114,9 +97,8 @@ def tempered(
         log_uniform = -jax.random.exponential(exchange, (rungs, *chains), dtype)
         return TemperedNoise(draw_local(local, (dim, rungs, *chains), dtype), wide, log_uniform)
 
-    def move(params: TemperedParams, state: TemperedState, noise: TemperedNoise) -> tuple[TemperedState, TemperedInfo]:
-        between = AnnealedParams(params.step_size, params.center, params.reach, params.beta)
-        explored, infos = explore(between, state.replicas, noise.local)
+    def move(params: AnnealedParams, state: TemperedState, noise: TemperedNoise) -> tuple[TemperedState, TemperedInfo]:
+        explored, infos = explore(params, state.replicas, noise.local)
         wide = init_one(params.center + params.reach * noise.wide)
         everyone = jax.tree.map(lambda one, others: jnp.concatenate([one[None], others]), wide, explored)
         everyone, exchanges = _exchange(params, everyone, noise.log_uniform)
@@ -124,17 +106,18 @@ def tempered(
         has_moved, rates = jnp.any(moved.position != state.position), infos.acceptance_rate
         return moved, TemperedInfo(rates.mean(), has_moved, infos.is_nonfinite.any(), rates, exchanges)
 
-    def tune(params: TemperedParams, states: TemperedState, infos: TemperedInfo, pace: Pace) -> TemperedParams:
+    def tune(params: AnnealedParams, states: TemperedState, infos: TemperedInfo, pace: Pace) -> AnnealedParams:
         del states
         excess = jnp.mean(infos.rates, axis=-1) - rate_wished
         beta = _even_out(params.beta, 1 - jnp.mean(infos.exchanges, axis=-1), LADDER_GAIN * pace.gain)
         return params._replace(step_size=params.step_size * jnp.exp(pace.gain * excess), beta=beta)
 
-    def params(dim: int) -> TemperedParams:
+    def params(dim: int) -> AnnealedParams:
+        """Return what a step depends on; step size and power are those of every rung."""
         if middle.shape not in ((), (dim,)):
             raise ValueError(f"center must be a number or of the dimension of positions, {dim}, got {middle.shape}")
         cold = jnp.arange(1, rungs + 1) / rungs
-        return TemperedParams(reach ** (1 - cold), FIRST_BETA ** (1 - cold), jnp.broadcast_to(middle, dim), reach)
+        return AnnealedParams(reach ** (1 - cold), jnp.broadcast_to(middle, dim), reach, FIRST_BETA ** (1 - cold))
 
     return assemble(init, noise, move, params, tune)
 
@@ -144,7 +127,7 @@ def _at_target(replicas: LangevinState) -> TemperedState:
 
 
 def _exchange(
-    params: TemperedParams, everyone: LangevinState, log_uniform: Float[Array, " rungs"]
+    params: AnnealedParams, everyone: LangevinState, log_uniform: Float[Array, " rungs"]
 ) -> tuple[LangevinState, Float[Array, " rungs"]]:
     """Offer all neighbours to change places, every other pair first and then the rest.
 
