@@ -13,6 +13,7 @@ export UV_PYTHON ?= $(PYTHON)
 export UV_PYTHON_PREFERENCE := only-system
 export UV_PYTHON_DOWNLOADS := never
 export UV_LINK_MODE := copy
+export UV_COMPILE_BYTECODE := 1
 # Trust the certificates that this machine trusts, as pip does; the second name is for older versions of uv.
 export UV_SYSTEM_CERTS ?= true
 export UV_NATIVE_TLS ?= true
@@ -22,6 +23,9 @@ export NO_MKDOCS_2_WARNING := 1
 # Tests that compile the same program compile it once, in this run and in later ones.
 test test-slow mutants: export JAX_COMPILATION_CACHE_DIR := $(CURDIR)/.jax_cache
 test test-slow mutants: export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS := 0.3
+# Most tests take longer to compile than to run: there the compiler's old and plain ways are twice as fast. The slow
+# tests are compiled as a user's programs are, and `make test XLA_FLAGS=` does the same for the others.
+test mutants: export XLA_FLAGS ?= --xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false
 
 BIN := .venv/bin
 CORE := .venv-core/bin

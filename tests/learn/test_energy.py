@@ -25,7 +25,8 @@ MODES = targets.stable_mixture(1.5, [[-5.0], [5.0]], [0.3, 0.7])
 
 
 def fit_student(key: Array) -> Energy:
-    return fit_energy(key, np.random.default_rng(0).standard_t(2, size=(5000, 1)), progress=False)
+    rows = np.random.default_rng(0).standard_t(2, size=(5000, 1))
+    return fit_energy(key, rows, schedule=Schedule(steps=200, check_every=50), progress=False)
 
 
 @pytest.fixture(scope="module")
