@@ -287,7 +287,9 @@ def _solve(
 
     if output is not None:
         check_folder(output)
-    graph = read_graph(path, complement=complement)
+    graph = read_graph(path, complement=complement, signed=name == "maxcut")
+    if graph.num_edges == 0:
+        raise ValueError(f"{path}: no edges{' in the complement' * complement}; at least one is needed")
     found = solve(graph, time_limit=seconds, seed=seed, progress=not as_json)
     is_chosen = found.assignment > 0
     row = {

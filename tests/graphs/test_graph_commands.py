@@ -59,7 +59,10 @@ def test_vertices_keep_their_names_and_changes_are_said(tmp_path: Path, capsys: 
     ("content", "options", "message"),
     [
         ("", (), "G5.txt"),
-        ("0 0\n", (), "G5.txt"),
+        ("0 0\n", (), "G5.txt:1"),
+        ("1 0\n", (), "G5.txt:1: the header says N = 1 vertices"),
+        ("3 0\n", (), "G5.txt: no edges; at least one is needed"),
+        ("2 1\n1 2 1\n", ("--complement",), "G5.txt: no edges in the complement"),
         ("3 2\n1 2 1\n", (), "G5.txt"),
         ("3 1\n1 4 1\n", (), "G5.txt:2"),
         ("3 1\n1 2 x\n", (), "G5.txt:2"),
@@ -88,9 +91,10 @@ def test_bad_input_is_one_line_code_2_and_nothing_written(
 
 
 def test_negative_weights_have_no_cover(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file.write_text("2 1\n1 2 -1\n", encoding="utf-8")
+    file.write_text("3 2\n1 2 3\n2 3 -1\n", encoding="utf-8")
     assert cli.main(["vertex-cover", str(file)]) == 2
-    assert "negative" in capsys.readouterr().err
+    assert f"{file}:3: the weight is -1; zero or more is allowed" in capsys.readouterr().err
+    assert cli.main(["vertex-cover", str(file), "--complement", "--time", "1"]) == 0  # has no weights
 
 
 def test_a_missing_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,8 +37,14 @@ def test_weights_are_one_without_a_key() -> None:
 
 
 def test_a_graph_may_have_no_edges() -> None:
-    parsed = parse_graphml("x", document('<node id="a"/>'))
-    assert (parsed.num_vertices, parsed.ends.shape, parsed.weights.shape) == (1, (0, 2), (0,))
+    parsed = parse_graphml("x", document('<node id="a"/><node id="b"/>'))
+    assert (parsed.num_vertices, parsed.ends.shape, parsed.weights.shape) == (2, (0, 2), (0,))
+
+
+def test_edges_know_their_lines() -> None:
+    text = document(f'{NODES}\n<edge source="b" target="a"/>\n\n<edge source="c" target="a"/>')
+    expected = [number for number, line in enumerate(text.splitlines(), 1) if "<edge" in line]
+    assert parse_graphml("x", text).lines == expected
 
 
 KEY = '<key id="w" for="edge" attr.name="weight"/>'
@@ -53,7 +59,7 @@ KEY = '<key id="w" for="edge" attr.name="weight"/>'
         (document(NODES)[:-3], "no sound XML (unclosed token); GraphML is allowed"),
         (document(NODES, directed="directed"), "x:3: a graph with edgedefault 'directed'; 'undirected' is allowed"),
         ("<graphml><graph/></graphml>", "x:1: a graph with edgedefault None; 'undirected' is allowed"),
-        ("<graphml></graphml>", "x:1: a graph without nodes; at least one <node> is needed"),
+        ("<graphml></graphml>", "x:1: a graph with no nodes; at least two are needed"),
         (
             document(f'{NODES}<edge source="a" target="z"/>\n'),
             "x:7: an edge ends at 'z', which is no node; the id of a",

@@ -19,7 +19,7 @@ weights = st.one_of(st.integers(-5, 5).map(float), st.floats(-1e6, 1e6))
 @st.composite
 def graphs(draw: st.DrawFn) -> Graph:
     """Draw a small graph with weights, in which vertices may be isolated."""
-    n = draw(st.integers(1, 9))
+    n = draw(st.integers(2, 9))
     pairs = [(u, v) for v in range(n) for u in range(v)]
     chosen = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
     return from_edges(n, chosen, np.array([draw(weights) for _ in chosen]))
@@ -131,10 +131,31 @@ def test_a_byte_order_mark_is_no_part_of_the_text(folder: Path) -> None:
     assert read_text(folder, "x.gr", b"\xef\xbb\xbf2 1\n1 2\n").num_edges == 1
 
 
-def test_one_vertex_and_no_edges_can_be_read(folder: Path) -> None:
-    for name, text in [("x.gr", "1 0\n"), ("x.txt", "1 0\n"), ("x.col", "p edge 1 0")]:
+def test_a_graph_without_edges_can_be_read(folder: Path) -> None:
+    for name, text in [("x.gr", "2 0\n"), ("x.txt", "2 0\n"), ("x.col", "p edge 2 0")]:
         graph = read_text(folder, name, text)
-        assert (graph.num_vertices, graph.num_edges) == (1, 0)
+        assert (graph.num_vertices, graph.num_edges) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("x.gset", "3 3\n1 2 1\n1 3 -2\n2 3 -4\n", 3),
+        ("x.edges", "# names\na b 1\n\nb c -2\n", 4),
+        ("x.csv", "7,8,-2\n8,9,1\n", 1),
+    ],
+)
+def test_a_negative_weight_is_named_by_its_line_where_none_is_allowed(
+    name: str, text: str, line: int, folder: Path
+) -> None:
+    assert read_text(folder, name, text).weights.min() < 0
+    with pytest.raises(ValueError, match=rf"{name}:{line}: the weight is -2; zero or more is allowed"):
+        read_graph(folder / name, signed=False)
+
+
+def test_parallel_edges_may_add_up_to_a_weight_that_is_not_negative(folder: Path) -> None:
+    read_text(folder, "x.edges", "a b -1\nb a 2\n")
+    assert read_graph(folder / "x.edges", signed=False).weights.tolist() == [1.0]
 
 
 def test_the_complement_has_the_other_edges(folder: Path) -> None:
@@ -166,8 +187,8 @@ BAD_FILES: list[tuple[str, str | bytes, str]] = [
     ("x.txt", "", "x.txt: the file is empty; at least one edge or a header is needed"),
     ("x.txt", "# only\n\n% comments\n", "x.txt: the file is empty; at least one edge or a header is needed"),
     ("x.gr", "c only comments\n", "x.gr: no header; a line `N M` or `p edge N M` must be there"),
-    ("x.gr", "0 0\n", "x.gr:1: the header says N = 0 vertices; 1 to 2147483647 are allowed"),
-    ("x.gr", "3000000000 0\n", "x.gr:1: the header says N = 3000000000 vertices; 1 to 2147483647 are allowed"),
+    ("x.gr", "0 0\n", "x.gr:1: the header says N = 0 vertices; 2 to 2147483647 are allowed"),
+    ("x.gr", "3000000000 0\n", "x.gr:1: the header says N = 3000000000 vertices; 2 to 2147483647 are allowed"),
     ("x.gr", "3 2\n1 2\n", "x.gr:1: the header says M = 2 edges, 1 follow; the two must agree"),
     ("x.gr", "1 2\n2 3\n3 1\n1 3\n", "x.gr:1: the header says M = 2 edges, 3 follow; the two must agree"),
     ("x.gr", "1 2 3\n", "x.gr:1: the first line is '1 2 3'; a header `N M` or `p edge N M` must be there"),

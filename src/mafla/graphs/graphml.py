@@ -51,15 +51,17 @@ class _Reader:
 
     def result(self) -> Parsed:
         """Return the graph, now that all vertices are known."""
-        if not self.numbers:
-            self.fail("a graph without nodes", "at least one <node> is needed")
+        if len(self.numbers) < 2:
+            count = "one node" if self.numbers else "no nodes"
+            self.fail(f"a graph with {count}", "at least two are needed")
         for source, target, line in self.edges:
             for end in (source, target):
                 if end not in self.numbers:
                     self.fail(f"an edge ends at {end!r}, which is no node", "the id of a <node> is allowed", line)
         ends = [[self.numbers[source], self.numbers[target]] for source, target, _ in self.edges]
         weights = np.array([self.default if math.isnan(weight) else weight for weight in self.weights], np.float64)
-        return Parsed(len(self.numbers), np.array(ends, np.int64).reshape(-1, 2), weights, tuple(self.numbers))
+        lines = [line for _, _, line in self.edges]
+        return Parsed(len(self.numbers), np.array(ends, np.int64).reshape(-1, 2), weights, lines, tuple(self.numbers))
 
     def _start(self, full_tag: str, attributes: dict[str, str]) -> None:
         tag = full_tag.rpartition("}")[2]

@@ -114,10 +114,10 @@ def _sizes(rows: Rows, fields: list[str]) -> int:
     if not all(map(is_whole, fields)):
         rows.fail(0, f"the header says {' '.join(fields)!r}", "whole numbers N and M are allowed")
     num_vertices, num_edges = map(int, fields)
-    if not 1 <= num_vertices <= MOST_VERTICES:
-        rows.fail(0, f"the header says N = {num_vertices} vertices", f"1 to {MOST_VERTICES} are allowed")
     if num_edges != len(rows.texts) - 1:
         rows.fail(0, f"the header says M = {num_edges} edges, {len(rows.texts) - 1} follow", "the two must agree")
+    if not 2 <= num_vertices <= MOST_VERTICES:
+        rows.fail(0, f"the header says N = {num_vertices} vertices", f"2 to {MOST_VERTICES} are allowed")
     return num_vertices
 
 

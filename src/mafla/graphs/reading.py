@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 
 from mafla.graphs.graph import Graph, as_graph, from_edges
+from mafla.graphs.parsing import parse_file
 
 __all__ = ["complement_of", "read_graph"]
 
 MOST_VERTICES_OF_COMPLEMENT = 5000
 
 
-def read_graph(path: Any, *, complement: bool = False) -> Graph:
+def read_graph(path: Any, *, complement: bool = False, signed: bool = True) -> Graph:
     r"""Read a graph from a file, in any of these formats, which are told apart by the content and the name.
 
     - G-set and rudy: `N M`, then a line `i j weight` for each edge, vertices numbered from 1; without weight it is 1.
@@ -32,6 +33,7 @@ def read_graph(path: Any, *, complement: bool = False) -> Graph:
         path: of the file; or any graph that `as_graph` takes, such as that of NetworkX or a scipy.sparse matrix.
         complement: return the graph of the edges that are not there, all of weight 1, with at most 5000
             vertices: a largest clique is what a smallest cover of the complement leaves over.
+        signed: whether weights may be negative; where they may not, the error names the line of the file.
 
     Returns:
         The graph, vertices numbered from 0. Its `labels` say what edge lists and GraphML call them, its `notes` which
@@ -50,6 +52,8 @@ def read_graph(path: Any, *, complement: bool = False) -> Graph:
     """
     graph = as_graph(path)
     if not complement:
+        if not signed and isinstance(path, str | os.PathLike):
+            _refuse_negative(graph, path)
         return graph
     if graph.num_vertices > MOST_VERTICES_OF_COMPLEMENT:
         name = os.fspath(path) if isinstance(path, str | os.PathLike) else "graph"
@@ -72,3 +76,15 @@ def complement_of(graph: Graph) -> Graph:
     edges = np.argwhere(np.triu(~joined, 1))
     notes = graph.notes if (graph.weights == 1).all() else (*graph.notes, "weights were dropped by the complement")
     return from_edges(graph.num_vertices, edges, labels=graph.labels, notes=notes)
+
+
+def _refuse_negative(graph: Graph, path: str | os.PathLike[str]) -> None:
+    """Read the file again for the line to blame, if parallel edges add up to a weight below zero."""
+    if (graph.weights >= 0).all():
+        return
+    parsed = parse_file(path)
+    first = int(np.flatnonzero(parsed.weights < 0)[0])
+    raise ValueError(
+        f"{os.fspath(path)}:{parsed.lines[first]}: the weight is {parsed.weights[first]:g}; "
+        "zero or more is allowed in a graph that is to be covered"
+    )

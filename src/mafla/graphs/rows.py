@@ -23,6 +23,7 @@ class Parsed(NamedTuple):
     num_vertices: int
     ends: NDArray[np.int64]
     weights: NDArray[np.float64]
+    lines: list[int]  # where each edge is
     labels: tuple[Any, ...] | None = None
 
 
@@ -72,7 +73,7 @@ def numbered_edges(rows: Rows, num_vertices: int) -> Parsed:
         u, v = table.ends[outside[0]]
         rows.fail(outside[0], f"the edge {u} {v} has an end that is not there", f"1 to {num_vertices} are allowed")
     _check_finite(rows, table.weights)
-    return Parsed(num_vertices, table.ends - 1, table.weights)
+    return Parsed(num_vertices, table.ends - 1, table.weights, rows.places)
 
 
 def edge_list(rows: Rows) -> Parsed:
@@ -83,7 +84,7 @@ def edge_list(rows: Rows) -> Parsed:
         return _edge_list_by_rows(rows, comma)
     _check_finite(rows, table.weights)
     names, ends = np.unique(table.ends, return_inverse=True)
-    return Parsed(len(names), ends.reshape(-1, 2), table.weights, tuple(names.tolist()))
+    return Parsed(len(names), ends.reshape(-1, 2), table.weights, rows.places, tuple(names.tolist()))
 
 
 def number_table(texts: list[str], comma: str | None = None) -> Table | None:
@@ -136,7 +137,7 @@ def _edge_list_by_rows(rows: Rows, comma: str | None) -> Parsed:
     words = [number for name, number in numbers.items() if not is_whole(name)]
     if words == sorted({*flat[:2]}) and len(ends) > 1 and ends[1:].min() > words[-1]:
         rows.fail(0, f"{_quote(rows.texts[0])} is followed by numbers only", "a line of column names is not allowed")
-    return Parsed(len(numbers), ends, weights, tuple(numbers))
+    return Parsed(len(numbers), ends, weights, rows.places, tuple(numbers))
 
 
 def _fields(rows: Rows, comma: str | None) -> list[list[str]]:
