@@ -4,6 +4,7 @@ Everything heavy is imported inside the commands, so that ``mafla --help`` answe
 """
 
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -34,7 +35,9 @@ Only = Annotated[str, Parameter(help="Parts of the names of the problems to run,
 ModelFile = Annotated[Path, Parameter(help="File that a learned acceptance function was saved to.")]
 RowsFile = Annotated[Path, Parameter(help="Rows of the target, at least 200: .npy, or text with one row a line.")]
 GraphFile = Annotated[Path, Parameter(help="G-set, DIMACS, PACE .gr, GraphML or a list of edges.")]
-Seconds = Annotated[float, Parameter(name="--time", help="Time limit in seconds; the best until then is the answer.")]
+Seconds = Annotated[
+    float, Parameter(name="--time", help="Seconds for reading and search; the best until then is the answer.")
+]
 Complement = Annotated[bool, Parameter(help="Take the complement of the graph, for files that are about cliques.")]
 ExperimentName = Annotated[str, Parameter(help="Name of an experiment, or all; a wrong name gets the list.")]
 ReproduceOutput = Annotated[Path, Parameter(name="--output", help="Folder of results; a run goes on with what it has.")]
@@ -283,14 +286,17 @@ def _solve(
     """Solve a problem on the graph in a file, and show and write the best that was found."""
     import json
 
+    from mafla import _check
     from mafla.graphs.reading import read_graph
 
     if output is not None:
         check_folder(output)
+    limit, begun = _check.positive("--time", seconds), time.monotonic()
     graph = read_graph(path, complement=complement, signed=name == "maxcut")
     if graph.num_edges == 0:
         raise ValueError(f"{path}: no edges{' in the complement' * complement}; at least one is needed")
-    found = solve(graph, time_limit=seconds, seed=seed, progress=not as_json)
+    left = max(limit - (time.monotonic() - begun), 0.1 * limit)  # something to search in, however large the file
+    found = solve(graph, time_limit=left, seed=seed, progress=not as_json)
     is_chosen = found.assignment > 0
     row = {
         "problem": name,

@@ -68,7 +68,7 @@ def test_vertices_keep_their_names_and_changes_are_said(tmp_path: Path, capsys: 
         ("3 1\n1 2 x\n", (), "G5.txt:2"),
         ("3 1\n1 2 nan\n", (), "G5.txt:2"),
         ("\x89PNG\r\n\x1a\n\x00\x00", (), "G5.txt"),
-        (PENTAGON, ("--time", "0"), "time_limit must be a positive finite number, got 0.0"),
+        (PENTAGON, ("--time", "0"), "--time must be a positive finite number, got 0.0"),
         (PENTAGON, ("--seed", "-1"), "seed must be a whole number of at least 0, got -1"),
     ],
 )
