@@ -83,9 +83,17 @@ def test_orders_are_compared_at_their_best_spacing() -> None:
 
 
 def test_a_weight_must_help_by_more_than_noise() -> None:
-    assert held("alpha-loss", map_rows("alpha-loss", lambda cell: 0.5 if cell["lambda"] else 1.0)) == [True, True]
-    assert held("alpha-loss", map_rows("alpha-loss", lambda cell: 0.95 if cell["lambda"] else 1.0)) == [False, True]
-    assert held("alpha-loss", map_rows("alpha-loss", lambda cell: 1.5 if cell["lambda"] else 1.0)) == [False, False]
+    assert held("alpha-loss", map_rows("alpha-loss", lambda cell: 0.5 if cell["lambda"] else 1.0)) == [True] * 3
+    assert held("alpha-loss", map_rows("alpha-loss", lambda cell: 0.95 if cell["lambda"] else 1.0)) == [
+        False,
+        True,
+        True,
+    ]
+    assert held("alpha-loss", map_rows("alpha-loss", lambda cell: 1.5 if cell["lambda"] else 1.0)) == [False] * 3
+    worse_at_one = map_rows(
+        "alpha-loss", lambda cell: {0: 1.0, 2: 1.1 if cell["order"] == 0 else 0.5}.get(cell["lambda"], 0.5)
+    )
+    assert held("alpha-loss", worse_at_one) == [True, False, True]
 
 
 def walk_rows(energy: float, factors: float) -> list[Row]:
