@@ -157,7 +157,7 @@ class HeavyTailSampler(DensityMixin, BaseEstimator):  # type: ignore[misc]
     def score_samples(self, X: Any) -> Float[np.ndarray, " n"]:
         """Return the normalised log density at each row."""
         check_is_fitted(self)
-        points = self.scaling_.apply(validate_data(self, X, dtype=np.float64, reset=False))
+        points = self.scaling_.apply(_validated(self, X, reset=False))
         if far := int(np.count_nonzero((np.abs(points) > table.FARTHEST).any(axis=1))):
             what = f"{table.FARTHEST:g} quantile scales of the median"
             raise ValueError(f"X must lie within {what} of the rows that were fitted, got {far} rows farther out")
@@ -186,7 +186,7 @@ class HeavyTailSampler(DensityMixin, BaseEstimator):  # type: ignore[misc]
         # To scikit-learn's eyes the columns of a data frame have no names, and masked entries are as good as others.
         is_first = hasattr(X, "iloc") or np.ma.isMaskedArray(X)
         found = _read_table(X, least) if is_first else None
-        taken = validate_data(self, X, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=2)
+        taken = _validated(self, X, ensure_all_finite=False, ensure_min_samples=2)
         values = (found or _read_table(taken, least)).values
         if len(values) < ENOUGH_ROWS:
             what = f"{len(values)} rows are too few to learn a density: use at least {ENOUGH_ROWS}, better thousands"
@@ -249,6 +249,29 @@ def _key(random_state: Any, purpose: int) -> Key[Array, ""]:
     """Return a key from whatever scikit-learn takes for a seed; the same seed serves several purposes."""
     seed = int(check_random_state(random_state).randint(2**31 - 1))
     return jax.random.fold_in(jax.random.key(seed), purpose)
+
+
+def _validated(sampler: "HeavyTailSampler", data: Any, **options: Any) -> table.Values:
+    """Return what scikit-learn takes for data, and say in one line what it says in many, or without a place."""
+    try:
+        return np.asarray(validate_data(sampler, data, dtype=np.float64, **options))
+    except ValueError as error:
+        if "Reshape your data" in str(error):
+            what = f"X must have the shape (rows, columns), got {np.shape(data)}"
+            raise ValueError(f"{what}. Reshape your data: X.reshape(-1, 1) is one column") from None
+        if "could not convert string to float" in str(error):
+            raise ValueError(f"X must hold real numbers, got {_first_text(data)}") from None
+        raise
+
+
+def _first_text(data: Any) -> str:
+    """Name the first entry that is no number, and its place."""
+    for (row, column), entry in np.ndenumerate(np.asarray(data, dtype=object)):
+        try:
+            float(entry)
+        except ValueError:
+            return f"{entry[:40]!r} in column '{column}', row {row} counting from 0"
+    return "text"
 
 
 def _read_table(data: Any, least: int) -> table.Table:
