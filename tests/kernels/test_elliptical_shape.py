@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from mafla.kernels.elliptical_shape import Shape, follow, unit_shape
+from mafla.kernels.elliptical_shape import Shape, follow, follow_middle, unit_shape
 
 from .support import Numbers
 
@@ -64,6 +64,42 @@ def test_the_shape_is_seen_from_a_small_cloud_far_away() -> None:
     clouds = 40 * np.eye(dim)[0][:, None] + other @ np.random.default_rng(2).normal(size=(600, dim, 64))
     assert errors(unit_shape(dim), center, factor)[1] == pytest.approx(30)
     assert errors(followed(clouds, 1e6, center, factor), center, factor)[1] < 2.5
+
+
+@pytest.mark.usefixtures("x64")
+def test_an_elliptical_law_that_is_known_stays_known_however_few_the_chains() -> None:
+    dim = 50
+    center, factor = law(dim)
+    triangle = np.linalg.cholesky(factor @ factor.T)
+    known = Shape(jnp.asarray(center), jnp.asarray(triangle))
+    for seed in range(5):
+        cloud = 1000 * student_clouds(seed, 1.0, 1, dim, 8)[0]
+        gradients = -np.linalg.inv(triangle).T @ cloud / (1 + (cloud * cloud).sum(0))
+        moved, misfit = follow(known, center[:, None] + triangle @ cloud, gradients, 0.5, 0.5)
+        ratio = np.linalg.solve(triangle, np.asarray(moved.factor))
+        np.testing.assert_allclose(ratio, ratio[0, 0] * np.eye(dim), atol=1e-6)
+        distance = np.linalg.norm(np.linalg.solve(triangle, np.asarray(moved.center) - center))
+        assert distance < 0.05 * np.linalg.norm(cloud, axis=0).min()  # of one over the dimension, half is used
+        assert float(misfit) < 1e-12
+
+
+@pytest.mark.usefixtures("x64")
+def test_middles_are_found_where_gradients_change_sign() -> None:
+    """Independent Cauchy laws; the middle that is found stays, whatever the chains."""
+    dim, rng = 6, np.random.default_rng(3)
+    truth, scale = 40 * rng.normal(size=dim), np.geomspace(0.1, 10, dim)
+    clouds = rng.standard_cauchy((300, dim, 64))
+
+    def one(middle: Any, step_and_cloud: Any) -> tuple[Any, None]:
+        step, cloud = step_and_cloud
+        positions = truth[:, None] + scale[:, None] * cloud
+        gradients = -2 * cloud / (1 + cloud**2) / scale[:, None]
+        return follow_middle(middle, positions, gradients, (step + 1.0) ** -0.6), None
+
+    middle, _ = jax.jit(lambda: jax.lax.scan(one, jnp.zeros(dim), (jnp.arange(300), jnp.asarray(clouds))))()
+    assert np.all(np.abs(middle - truth) < scale)
+    stays, _ = one(jnp.asarray(truth), (0.0, jnp.asarray(clouds[0])))
+    np.testing.assert_array_equal(stays, truth)
 
 
 @pytest.mark.usefixtures("x64")

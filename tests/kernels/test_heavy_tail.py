@@ -12,7 +12,7 @@ from scipy import stats
 import mafla
 from mafla import targets
 from mafla.kernels.base import Noise, Pace
-from mafla.kernels.heavy_tail import HeavyTailParams
+from mafla.kernels.heavy_tail import HeavyTailNoise, HeavyTailParams
 from mafla.kernels.radial_walk import RadialNoise
 
 from .support import Numbers, one_step
@@ -20,6 +20,7 @@ from .support import Numbers, one_step
 DIM, DF, ALPHA = 3, 2.0, 1.6
 FACTOR = np.array([[1.0, 0.0, 0.0], [0.5, 2.0, 0.0], [-1.0, 0.3, 0.7]])
 STUDENT = targets.student_t(DF, DIM)
+ROUND = jnp.zeros(DIM), jnp.zeros(DIM), jnp.eye(DIM)
 
 
 def student(x: Numbers) -> Numbers:
@@ -37,7 +38,7 @@ def log_gaussian(residual: Numbers, deviation: Numbers) -> Numbers:
 
 @pytest.mark.usefixtures("x64")
 def test_the_acceptance_is_the_ratio_of_densities_given_the_scale() -> None:
-    """Positions, scales and step sizes over many decades; nothing moves radially."""
+    """Positions, scales and step sizes over many decades; nothing moves along rays or axes."""
     rng, size = np.random.default_rng(0), 100_000
     x = rng.normal(size=(size, DIM)) * 10 ** rng.uniform(-1, 3, size)[:, None]
     step, log_scale = 10 ** rng.uniform(-3, 1, size), rng.normal(size=size) * 3
@@ -45,8 +46,9 @@ def test_the_acceptance_is_the_ratio_of_densities_given_the_scale() -> None:
     kernel = mafla.heavy_tail(STUDENT.logdensity, ALPHA)
 
     def one(step: Any, x: Any, normal: Any, log_scale: Any) -> tuple[Any, Any]:
-        params = HeavyTailParams(step, 1.0, jnp.zeros(DIM), jnp.asarray(FACTOR), settled=0.0)
-        noise = Noise(normal, log_scale, jnp.asarray(-jnp.inf)), RadialNoise(jnp.ones(()), jnp.asarray(-jnp.inf))
+        params = HeavyTailParams(step, 1.0, 0.0, *ROUND[:2], jnp.asarray(FACTOR), settled=0.0)
+        sure, ray = jnp.asarray(-jnp.inf), RadialNoise(jnp.ones(()), jnp.asarray(-jnp.inf))
+        noise = HeavyTailNoise(Noise(normal, log_scale, sure), ray, ray, jnp.asarray(0))
         state, info = kernel.move(params, kernel.init(x), noise)
         return state.position, info.parts[0].acceptance_rate
 
@@ -65,30 +67,47 @@ def test_the_acceptance_is_the_ratio_of_densities_given_the_scale() -> None:
 
 def test_before_it_has_settled_nothing_moves_radially() -> None:
     kernel = mafla.heavy_tail(lambda _: jnp.zeros(()), 2.0, 1e-12)
-    x, still = jnp.ones((50, DIM)), HeavyTailParams(1e-12, 1.0, jnp.zeros(DIM), jnp.eye(DIM), settled=0.0)
+    x, still = jnp.ones((50, DIM)), HeavyTailParams(1e-12, 1.0, 0.0, *ROUND, settled=0.0)
     for settled in (0.0, 1.0):
         params = still._replace(settled=settled)
         states, _ = one_step(kernel._replace(params=params), 0, x)
         assert bool((jnp.abs(states.position - x) > 1e-3).any()) == bool(settled)
 
 
-def test_the_centre_is_learned_first_and_the_radial_scale_then() -> None:
+def test_axial_moves_change_one_coordinate_and_each_as_often() -> None:
+    kernel, chains = mafla.heavy_tail(lambda x: -jnp.log(jnp.abs(x)).sum(), 2.0, 1e-12), 30_000
+    x, axial = jnp.ones((chains, DIM)), HeavyTailParams(1e-12, 1.0, 1.0, *ROUND, settled=0.0)
+    states, infos = one_step(kernel._replace(params=axial), 0, x)  # whatever the factor, this density accepts
+    assert float(infos.parts[2].acceptance_rate.mean()) > 0.99
+    moved = np.asarray(jnp.abs(states.position - x) > 1e-4)
+    assert moved.sum(1).max() == 1
+    shares = moved.sum(0) / moved.sum()
+    assert np.abs(shares - 1 / DIM).max() < 5 * math.sqrt(1 / DIM / chains)
+
+
+def test_on_the_line_there_are_no_axial_moves() -> None:
+    _, infos = one_step(mafla.heavy_tail(lambda x: -jnp.log1p(x @ x)), 0, jnp.ones((2, 1)))
+    assert len(infos.parts) == 2
+
+
+def test_the_centre_is_learned_in_haste_first_and_the_radial_scale_then() -> None:
     kernel = mafla.heavy_tail(lambda x: STUDENT.logdensity(x - 5))
     x = 5 + jax.random.normal(jax.random.key(0), (64, DIM))
     states, infos = one_step(kernel, 1, x)
     columns = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 0, -1), states)
     before = kernel.params(DIM)
     early, late = (
-        kernel.tune(before._replace(settled=settled), columns, infos, Pace(jnp.float32(0.5), jnp.float32(at)))
-        for settled, at in ((0.0, 0.1), (1.0, 0.9))
+        kernel.tune(before._replace(settled=settled), columns, infos, Pace(jnp.float32(0.1), jnp.float32(at)))
+        for settled, at in ((0.0, 0.0), (1.0, 0.9))
     )
     assert (float(early.settled), float(late.settled)) == (0, 1)
-    assert bool((early.center != before.center).any())
-    np.testing.assert_array_equal(late.center, before.center)
+    for name in ("center", "middle"):
+        assert float(getattr(early, name).min()) > 5 * float(getattr(late, name).max()) > 0
     assert float(early.radial_scale) == 1
     assert float(late.radial_scale) != 1
     for tuned in (early, late):
         assert float(tuned.step_size) != before.step_size
+        assert float(tuned.axial_scale) != before.axial_scale
         assert bool((tuned.factor != before.factor).any())
 
 
@@ -130,6 +149,24 @@ def test_tails_of_a_stretched_law_far_away_are_right_after_a_cold_start(df: floa
         assert error < 0.2 * (1 - level)
     assert tree.attrs["center"].shape == (dim,)
     assert tree.attrs["settled"] == 1
+
+
+@pytest.mark.parametrize("far", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_tails_of_a_law_without_elliptical_contours_are_right_after_a_cold_start(far: bool) -> None:
+    """Independent Cauchy laws of scales from 0.1 to 10, fifty units away; judged by the largest coordinate."""
+    dim = 10
+    middle, scale = 50.0 * (-1.0) ** np.arange(dim), np.geomspace(0.1, 10, dim)
+    at = np.random.default_rng(0).normal(size=(64, dim))
+    at = 1000 * at / np.linalg.norm(at, axis=1, keepdims=True) if far else at
+    kernel = mafla.heavy_tail(lambda x: -jnp.log1p(((x - middle) / scale) ** 2).sum())
+    tree = mafla.sample(kernel, jax.random.key(1), at, 2000, warmup=500, progress=False)
+    largest = np.abs((tree["posterior"]["x"].to_numpy() - middle) / scale).max(-1)
+    for level in (0.5, 0.95):
+        shares = (largest > stats.cauchy.ppf((1 + level ** (1 / dim)) / 2)).mean(1)
+        error = shares.std() / math.sqrt(len(shares))
+        assert abs(shares.mean() - (1 - level)) < 5 * error
+        assert error < 0.2 * (1 - level)
+    assert np.all(np.abs(tree.attrs["middle"] - middle) < 3 * scale)
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 """Steps per second of exact kernels against BlackJAX's MALA, and how much of a step is bare noise.
 
-A step of `heavy_tail` makes two moves, a fractional Langevin step and a radial one; the others make one.
+A step of `heavy_tail` makes three moves, a fractional Langevin step, a radial and an axial one; the other makes one.
 """
 
 from collections.abc import Callable

@@ -6,23 +6,25 @@ bounded influence, however far out it is, and no moment needs to exist.
 - Centre: the spatial median of the chains (Hettmansperger and Randles 2002), but for most of what lies along their
   gradients. The gradient of an elliptical law points at its centre, in coordinates in which the law is round. What is
   left of the position across the gradient is therefore the error of the centre, without the noise of the position.
-- Shape: that in which positions and gradients are spread over directions alike. If the law is round so are both. In a
-  small cloud anywhere on a slope, of whatever shape, gradients differ by the Hessian times what positions do, and
-  the coordinates in which both have one shape are those that make the Hessian round.
+- Shape: that in which positions and gradients are spread over directions alike. If the law is round, gradients point
+  back along positions, and both are spread alike to the last bit: an elliptical law that is known stays known, however
+  few the chains. In a small cloud anywhere on a slope, of whatever shape, gradients differ by the Hessian times what
+  positions do, and the coordinates in which both have one shape are those that make the Hessian round.
 - Size: the median radius.
+- Middle of a coordinate, for laws without elliptical contours: where its gradient changes sign.
 """
 
 import math
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
-from jax.scipy.linalg import cho_solve, solve_triangular
+from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float
 
-__all__ = ["Shape", "follow", "unit_shape"]
+__all__ = ["LARGEST_GAIN", "Shape", "follow", "follow_middle", "unit_shape"]
 
 LARGEST_GAIN = 0.5
-SURE = 5.0  # standard deviations
+CHANCE, SURE = 2.0, 5.0  # standard deviations that chance explains, and that it does not
 SMALLEST = 1e-30  # what is shorter has no direction
 
 Vectors = Float[Array, "dim chains"]
@@ -80,11 +82,40 @@ def follow(shape: Shape, positions: Vectors, gradients: Vectors, gain: Any, hast
     beyond = jnp.mean(jnp.sign(radius - math.sqrt(dim)))
     # Where chance cannot be why most chains are on one side, there is no need to be careful.
     size = jnp.exp(jnp.where(jnp.abs(beyond) > SURE / math.sqrt(chains), LARGEST_GAIN, gain) * beyond)
-    turn = gain * min(1, chains / dim)
-    narrower = _spread(_directions(slope - _middle(slope)), turn)
-    narrower = jnp.linalg.cholesky(cho_solve((narrower, True), jnp.eye(dim, dtype=positions.dtype)))
-    factor = shape.factor @ _of_volume_one(_spread(outwards, turn)) @ _of_volume_one(narrower)
-    return Shape(center, size * factor), jnp.mean(1 - cosine**2)
+    misfit = jnp.mean(1 - cosine**2)
+    # Where all chains are on one slope, what their gradients have in common says nothing about the shape. What they have
+    # in common by chance is left in: it is the same chance for positions.
+    is_one_sided = jnp.linalg.norm(downhill.mean(1)) > CHANCE / math.sqrt(chains)
+    centered = slope - jnp.where(is_one_sided, _middle(slope), 0)
+    stretch = _quotient(outwards, _directions(centered), gain * min(1, chains / dim))
+    return Shape(center, size * shape.factor @ stretch), misfit
+
+
+def follow_middle(
+    middle: Float[Array, " dim"], positions: Vectors, gradients: Vectors, gain: Any, haste: Any = 0.0
+) -> Float[Array, " dim"]:
+    """Return the middle of each coordinate, moved towards where its gradient changes sign.
+
+    A chain speaks only if it is pushed away from the middle: then the middle should be on its other side.
+
+    Args:
+        middle: what is known so far.
+        positions: one column for each chain.
+        gradients: of the log density there, or in proportion to it.
+        gain: how far to go; at most 0.5 is used.
+        haste: the least gain.
+
+    Example:
+        >>> positions = jnp.array([[-1.0, 4.0, 5.0, 9.0]])
+        >>> follow_middle(jnp.zeros(1), positions, 5 - positions, 0.5) > 0
+        Array([ True], dtype=bool)
+        >>> follow_middle(jnp.array([5.0]), positions, 5 - positions, 0.5)
+        Array([5.], dtype=float32)
+    """
+    away = positions - middle[:, None]
+    wrong = jnp.where(away * gradients > 0, jnp.sign(away), 0)
+    distance = 1 / jnp.mean(1 / jnp.maximum(jnp.abs(away), SMALLEST), axis=1)
+    return middle + jnp.clip(gain, haste, LARGEST_GAIN) * wrong.mean(1) * distance
 
 
 def _directions(vectors: Vectors) -> Vectors:
@@ -103,16 +134,26 @@ def _lengths(vectors: Vectors) -> Float[Array, " chains"]:
     return largest * jnp.maximum(jnp.linalg.norm(vectors / largest, axis=0), 1)
 
 
+def _quotient(wide: Vectors, narrow: Vectors, gain: Any) -> Float[Array, "dim dim"]:
+    """Return a matrix that stretches a little to where wide directions point, and less to where narrow ones do.
+
+    It is lower triangular and of volume one; where both are the same, it is the unit matrix.
+
+    >>> _quotient(jnp.eye(2)[:, :1], jnp.eye(2)[:, :1], 0.1).round(6).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    upper, lower = (jnp.linalg.cholesky(_spread(directions, gain)) for directions in (wide, narrow))
+    half = solve_triangular(lower, upper, lower=True)
+    factor = jnp.linalg.cholesky(half.T @ half)
+    return factor / jnp.exp(jnp.mean(jnp.log(jnp.diagonal(factor))))
+
+
 def _spread(directions: Vectors, gain: Any) -> Float[Array, "dim dim"]:
-    """Return the Cholesky factor of a ball, stretched a little to where directions point; a ball if that is everywhere.
+    """Return a ball, stretched a little to where directions point; a ball if that is everywhere.
 
     >>> _spread(jnp.eye(2), 0.1).round(6).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
     dim, chains = directions.shape
     ball = jnp.eye(dim, dtype=directions.dtype)
-    return jnp.linalg.cholesky((1 - gain) * ball + gain * dim / chains * directions @ directions.T)
-
-
-def _of_volume_one(factor: Float[Array, "dim dim"]) -> Float[Array, "dim dim"]:
-    return factor / jnp.exp(jnp.mean(jnp.log(jnp.diagonal(factor))))
+    return (1 - gain) * ball + gain * dim / chains * directions @ directions.T

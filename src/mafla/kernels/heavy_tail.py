@@ -1,12 +1,16 @@
-"""The kernel for heavy-tailed targets: fractional Langevin steps for the body, radial moves for the tail.
+"""The kernel for heavy-tailed targets: fractional Langevin steps for the body, multiplicative moves for the tails.
 
-Both parts are exact, and what one knows about the target at a point the other uses. In warm-up all chains together
+All parts are exact, and what one knows about the target at a point the others use. In warm-up all chains together
 learn where the target is, how it is stretched, and how far to step; what they learned is then frozen.
 
 The noise of a Langevin step is stable, ``sqrt(2A) z``, and the proposal is corrected given its scale A. Hence the drift
 may depend on A. It is that of a Langevin step with noise of this size, so that short steps of any A follow the gradient
 as they should, and the many dimensions of a target do not add up to a rejection; but not beyond ``A = 1``, since a long
 jump must not be led by the gradient where it starts.
+
+Radial moves multiply all coordinates, axial moves one that is chosen at random. The first are for tails that the
+coordinates share, as in an elliptical law; the second for tails that each has of its own, and for scales that differ
+from place to place.
 """
 
 import math
@@ -15,7 +19,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Int, Key
 
 from mafla import _check
 from mafla.kernels.base import (
@@ -31,7 +35,7 @@ from mafla.kernels.base import (
     tune_step_size,
 )
 from mafla.kernels.compose import CycleInfo, summarise
-from mafla.kernels.elliptical_shape import LARGEST_GAIN, Shape, follow, unit_shape
+from mafla.kernels.elliptical_shape import LARGEST_GAIN, Shape, follow, follow_middle, unit_shape
 from mafla.kernels.proposal import (
     auxiliary_log_ratio,
     default_acceptance,
@@ -41,13 +45,13 @@ from mafla.kernels.proposal import (
 )
 from mafla.kernels.radial_walk import RadialNoise, radial_move, radial_noise
 
-__all__ = ["HeavyTailParams", "heavy_tail"]
+__all__ = ["HeavyTailNoise", "HeavyTailParams", "heavy_tail"]
 
 RADIAL_ALPHA, RADIAL_ACCEPTANCE = 1.2, 0.4
 SHAPE_GAIN = 0.25  # of the gain with which step sizes are tuned
 # Radial moves about a point that is not the centre drive chains away from the centre, in many dimensions far away, and
 # what they learn about it then is wrong. Therefore they wait until gradients point at the centre, though only for the
-# first part of warm-up; after that the centre stays as it is.
+# first part of warm-up; after that the centre changes little.
 SETTLING = 0.4  # of warm-up
 
 
@@ -57,6 +61,8 @@ class HeavyTailParams(NamedTuple):
     Attributes:
         step_size: τ of the Langevin steps, in coordinates in which the target is round.
         radial_scale: of the radial moves, in units of ``1 / sqrt(2 d)``.
+        axial_scale: of the axial moves, in units of ``1 / sqrt(2)``.
+        middle: of each coordinate; the centre of the axial moves.
         center: of the radial moves.
         factor: lower triangular; multiplied by it, what is round becomes what the target is.
         settled: 1, but 0 in the first part of warm-up as long as the centre is not known: then nothing moves radially.
@@ -64,9 +70,20 @@ class HeavyTailParams(NamedTuple):
 
     step_size: Any
     radial_scale: Any
+    axial_scale: Any
+    middle: Any
     center: Any
     factor: Any
     settled: Any = 1.0
+
+
+class HeavyTailNoise(NamedTuple):
+    """The randomness of the three moves of a step, and which coordinate the axial one moves."""
+
+    langevin: Noise
+    radial: RadialNoise
+    axial: RadialNoise
+    axis: Int[Array, ""]
 
 
 def heavy_tail(
@@ -74,9 +91,9 @@ def heavy_tail(
 ) -> Kernel:
     """Return the kernel to try first where tails are heavy, or where nothing is known about the target.
 
-    A step is one of `exact_mafla`, in coordinates in which the target is round, followed by one of `radial`. Give it
-    warm-up, in which it learns centre, shape and step sizes from all chains together by estimators that tails cannot
-    break, and many chains, such as 64.
+    A step is one of `exact_mafla`, in coordinates in which the target is round, followed by one of `radial` and, in
+    more than one dimension, by one of `radial` in a single coordinate. Give it warm-up, in which it learns centre,
+    shape and step sizes from all chains together by estimators that tails cannot break, and many chains, such as 64.
 
     Args:
         logdensity: log density at a single point, up to a constant; it is differentiated.
@@ -95,42 +112,32 @@ def heavy_tail(
     _check.function("logdensity", logdensity)
     alpha, step_size = _check.stability_index(alpha, above=1), _check.positive("step_size", step_size)
     init = start_from_logdensity(logdensity)
-    tune_langevin, tune_radial = tune_step_size(default_acceptance(alpha)), tune_step_size(RADIAL_ACCEPTANCE)
     langevin_noise, noise_along_rays = draw_noise(alpha, accept=True), radial_noise(RADIAL_ALPHA)
 
     def params(dim: int) -> HeavyTailParams:
-        return HeavyTailParams(step_size, 1.0, *unit_shape(dim))
+        return HeavyTailParams(step_size, 1.0, 1.0, jnp.zeros(dim), *unit_shape(dim))
 
-    def noise(rng_key: Key[Array, ""], shape: tuple[int, ...], dtype: Any) -> tuple[Noise, RadialNoise]:
-        first, second = jax.random.split(rng_key)
-        return langevin_noise(first, shape, dtype), noise_along_rays(second, shape, dtype)
-
-    def move(
-        params: HeavyTailParams, state: LangevinState, noise: tuple[Noise, RadialNoise]
-    ) -> tuple[LangevinState, CycleInfo]:
-        stepped, first = _langevin_move(init, params, state, noise[0], alpha)
-        scale = params.settled * params.radial_scale / math.sqrt(2 * state.position.shape[0])
-        moved, second = radial_move(init, stepped, params.center, scale, noise[1])
-        return moved, summarise((first, second))
-
-    def tune(params: HeavyTailParams, states: LangevinState, infos: CycleInfo, pace: Pace) -> HeavyTailParams:
-        first, second = infos.parts
-        step_size = tune_langevin(StepSize(params.step_size), states, first, pace).step_size
-        radial_scale = tune_radial(StepSize(params.radial_scale), states, second, pace).step_size
-        known, gain = Shape(params.center, params.factor), SHAPE_GAIN * pace.gain
-        haste = LARGEST_GAIN * jnp.maximum(1 - pace.progress / SETTLING, 0)
-        shape, misfit = follow(known, states.position, states.drift, gain, haste)
-        settled = pace.progress >= SETTLING
-        is_radial = settled | (misfit * len(states.position) < 1)
-        return HeavyTailParams(
-            step_size,
-            jnp.where(params.settled > 0, radial_scale, params.radial_scale),
-            jnp.where(settled, params.center, shape.center),
-            shape.factor,
-            is_radial.astype(shape.factor.dtype),
+    def noise(rng_key: Key[Array, ""], shape: tuple[int, ...], dtype: Any) -> HeavyTailNoise:
+        langevin, radial, axial, axis = jax.random.split(rng_key, 4)
+        return HeavyTailNoise(
+            langevin_noise(langevin, shape, dtype),
+            noise_along_rays(radial, shape, dtype),
+            noise_along_rays(axial, shape, dtype),
+            jax.random.randint(axis, shape[1:], 0, shape[0]),
         )
 
-    return assemble(init, noise, move, params, tune)
+    def move(params: HeavyTailParams, state: LangevinState, noise: HeavyTailNoise) -> tuple[LangevinState, CycleInfo]:
+        dim = state.position.shape[0]
+        state, langevin = _langevin_move(init, params, state, noise.langevin, alpha)
+        scale = params.settled * params.radial_scale / math.sqrt(2 * dim)
+        state, radial = radial_move(init, state, params.center, scale, noise.radial)
+        if dim == 1:  # the only axis is the only ray
+            return state, summarise((langevin, radial))
+        scale, along = params.axial_scale / math.sqrt(2), jnp.arange(dim) == noise.axis
+        state, axial = radial_move(init, state, params.middle, scale, noise.axial, along)
+        return state, summarise((langevin, radial, axial))
+
+    return assemble(init, noise, move, params, _tuned(alpha))
 
 
 def _langevin_move(
@@ -145,3 +152,28 @@ def _langevin_move(
     log_ratio = proposed.logdensity - state.logdensity
     log_ratio += auxiliary_log_ratio(here, there, noise, params.step_size, alpha)
     return metropolis(noise.log_uniform, log_ratio, proposed, state)
+
+
+def _tuned(alpha: float) -> Callable[[HeavyTailParams, LangevinState, CycleInfo, Pace], HeavyTailParams]:
+    """Return the rule by which warm-up changes the parameters after a step of all chains."""
+    tune_langevin, tune_radial = tune_step_size(default_acceptance(alpha)), tune_step_size(RADIAL_ACCEPTANCE)
+
+    def tune(params: HeavyTailParams, states: LangevinState, infos: CycleInfo, pace: Pace) -> HeavyTailParams:
+        langevin, radial, axial = *infos.parts[:2], infos.parts[-1]  # on the line, the last are radial moves again
+        radial_scale, axial_scale = (
+            tune_radial(StepSize(scale), states, info, pace).step_size
+            for scale, info in ((params.radial_scale, radial), (params.axial_scale, axial))
+        )
+        gain, haste = SHAPE_GAIN * pace.gain, LARGEST_GAIN * jnp.maximum(1 - pace.progress / SETTLING, 0)
+        shape, misfit = follow(Shape(params.center, params.factor), states.position, states.drift, gain, haste)
+        is_radial = (pace.progress >= SETTLING) | (misfit * len(states.position) < 1)
+        return HeavyTailParams(
+            tune_langevin(StepSize(params.step_size), states, langevin, pace).step_size,
+            jnp.where(params.settled > 0, radial_scale, params.radial_scale),
+            axial_scale,
+            follow_middle(params.middle, states.position, states.drift, gain, haste),
+            *shape,
+            is_radial.astype(shape.factor.dtype),
+        )
+
+    return tune

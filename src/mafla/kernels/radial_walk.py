@@ -94,7 +94,7 @@ def radial_noise(alpha: float) -> Callable[[Key[Array, ""], tuple[int, ...], Any
 
 
 def radial_move(
-    init: Callable[[Position], Any], state: Any, center: Position, scale: Any, noise: RadialNoise
+    init: Callable[[Position], Any], state: Any, center: Position, scale: Any, noise: RadialNoise, along: Any = True
 ) -> tuple[Any, Info]:
     """Propose a point on the ray through the position, and accept it or not.
 
@@ -104,11 +104,12 @@ def radial_move(
         center: from where the ray starts.
         scale: of the logarithm of the factor.
         noise: see `radial_noise`.
+        along: which coordinates are moved, in the space of which the ray is; all of them unless given.
     """
-    step = scale * noise.log_factor
-    position = center + jnp.exp(step) * (state.position - center)
+    step, moving = scale * noise.log_factor, jnp.broadcast_to(along, state.position.shape)
+    position = jnp.where(moving, center + jnp.exp(step) * (state.position - center), state.position)
     # What leaves the range of numbers, there or on the way back, is turned down without being evaluated.
     is_inside = (jnp.abs(step) <= LARGEST_STEP) & jnp.all(jnp.isfinite(position))
     proposed = init(jnp.where(is_inside, position, state.position))
-    log_ratio = proposed.logdensity - state.logdensity + state.position.shape[0] * step
+    log_ratio = proposed.logdensity - state.logdensity + jnp.sum(moving) * step
     return metropolis(noise.log_uniform, jnp.where(is_inside, log_ratio, -jnp.inf), proposed, state)
