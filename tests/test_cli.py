@@ -13,6 +13,7 @@ import pytest
 
 import mafla
 from mafla import cli
+from mafla.bench import commands
 
 RUN = [sys.executable, "-m", "mafla"]
 
@@ -165,17 +166,18 @@ def test_another_missing_package_is_named(capsys: pytest.CaptureFixture[str], mo
 def test_bench_prints_rows_and_writes_them_with_their_seed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows: list[dict[str, Any]] = [{"what": "draws", "per_second": 1e6}]
     job = SimpleNamespace(run=lambda _seed, _quick: rows, describe=lambda found: f"{len(found)} row")
-    cli._bench("law", job, 7, tmp_path, False, True)
+    commands._at_once("law", job, 7, tmp_path, False, True)
     assert capsys.readouterr().out.splitlines() == ["1 row", str(tmp_path / "law.json")]
     saved = json.loads((tmp_path / "law.json").read_text(encoding="utf-8"))
     assert (saved["seed"], saved["quick"], saved["rows"]) == (7, True, rows)
-    cli._bench("law", job, 7, None, True, True)
+    commands._at_once("law", job, 7, None, True, True)
     assert json.loads(capsys.readouterr().out) == rows
 
 
 def test_ctrl_c_is_one_line_and_code_130(tmp_path: Path) -> None:
     program = (
-        "import sys, mafla.demo as demo, time; from mafla.cli import main\n"
+        "import signal, sys, mafla.demo as demo, time; from mafla.cli import main\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have told it to ignore Ctrl-C\n"
         "demo.run = lambda *a, **k: (print('ready', flush=True), time.sleep(60))\n"
         "sys.exit(main(['demo', '--output', sys.argv[1]]))"
     )

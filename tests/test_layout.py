@@ -32,6 +32,8 @@ LAYERS: dict[str, Rule] = {
     "_check": Rule(),
     "_interrupt": Rule(),
     "output": Rule(),
+    "executing": Rule(),
+    "terminal": Rule(may=("output",)),
     "stable": Rule(may=("_check", "stable.*")),
     "stable.*": Rule(may=("_check", "stable.*")),
     "drift": Rule(may=("_check", "stable")),
@@ -74,7 +76,7 @@ LAYERS: dict[str, Rule] = {
     "graphs.graphml": Rule(may=("graphs.rows",)),
     "graphs.parsing": Rule(may=("graphs.graphml", "graphs.rows")),
     "graphs.graph": Rule(may=("_check", "graphs.parsing")),
-    "graphs.reading": Rule(may=("graphs.graph",)),
+    "graphs.reading": Rule(may=("graphs.graph", "graphs.parsing")),
     "graphs.families": Rule(may=("_check", "graphs.graph")),
     "graphs.watch": Rule(may=("_check", "_interrupt", "graphs.solution")),
     # The paper's part and the solvers know nothing of each other.

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-__all__ = ["as_record", "check_folder", "versions", "write_files"]
+__all__ = ["as_record", "check_folder", "earlier_rows", "versions", "write_files"]
 
 
 def versions() -> dict[str, str]:
@@ -30,6 +30,38 @@ def as_record(rows: list[dict[str, Any]], **about: object) -> bytes:
     """
     record = {**about, "versions": versions(), "rows": rows}
     return (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def earlier_rows(path: Path, **settings: object) -> list[dict[str, Any]]:
+    """Return the rows of a record that an earlier run left, to go on from; none if there is no such file.
+
+    Args:
+        path: of the file.
+        settings: those that must be the same as then.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as name:
+        ...     path = Path(name) / "speed.json"
+        ...     _ = path.write_bytes(as_record([{"w1": 1.0}], seconds=3.0))
+        ...     print(earlier_rows(path, seconds=3.0))
+        ...     earlier_rows(path, seconds=1.0)
+        Traceback (most recent call last):
+        ...
+        ValueError: --output must be a folder of the same settings, got ...speed.json with seconds=3.0 instead of 1.0
+    """
+    if not path.exists():
+        return []
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        rows: list[dict[str, Any]] = found["rows"]
+    except (ValueError, KeyError, TypeError):
+        raise ValueError(f"--output must be a folder of results, got {path}, which cannot be read as such") from None
+    for name, value in settings.items():
+        if found.get(name) != value:
+            what = f"got {path} with {name}={found.get(name)} instead of {value}"
+            raise ValueError(f"--output must be a folder of the same settings, {what}")
+    return rows
 
 
 def check_folder(folder: Path) -> None:

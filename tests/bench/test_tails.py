@@ -1,5 +1,6 @@
 """The benchmark of tails: its arithmetic, what it says, and every sampler for a moment."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jax
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 from mafla.bench import tail_samplers, tail_table, tails
-from mafla.bench.tail_problems import problems, start
+from mafla.bench.tail_problems import Problem, problems, start
 from mafla.bench.tail_samplers import NUTS, OURS, SAMPLERS, VARIANTS, Drawn
 
 Row = dict[str, Any]
@@ -83,12 +84,55 @@ def test_every_sampler_finds_the_middle_of_an_easy_law(name: str, monkeypatch: p
     assert np.median(problem.distance(found.draws.reshape(-1, 10))) == pytest.approx(half, rel=0.3)
 
 
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """Put independent draws in the place of our sampler, and say which starts and seeds it was run with."""
+    seen: list[tuple[str, int]] = []
+
+    def make(problem: Problem, chains: int) -> Any:
+        def run(key: Any, start: Any, seconds: float) -> Drawn:
+            begin = "far" if np.abs(start).max() > 100 else "near"
+            seed = next(n for n in range(9) if bool((jax.random.split(jax.random.key(n))[1] == key).all()))
+            seen.append((begin, seed))
+            taken = 11 * seconds if begin == "far" else seconds
+            return Drawn(problem.draws(key, chains * 100).reshape(chains, 100, -1), taken, taken / 2)
+
+        return run
+
+    monkeypatch.setattr(tails, "SAMPLERS", {**SAMPLERS, OURS: make})
+    monkeypatch.setattr(tails, "processes", ThreadPoolExecutor)
+    return seen
+
+
+def test_what_is_known_is_not_run_again_and_who_is_too_slow_gets_one_seed(ran: list[tuple[str, int]]) -> None:
+    options: dict[str, Any] = {"only": "round Student-t ν=5, d=10", "samplers": OURS, "seconds": 0.1}
+    first = tails.run(seeds=2, **options)
+    assert ran == [("near", 0), ("near", 1), ("far", 0)]
+    other = row(NUTS, [0.1] * 3, 1.0)
+    rows = tails.run(seeds=3, known=[*first, other], **options)
+    assert ran[3:] == [("near", 2)]
+    assert rows[0] == other
+    assert [(each["start"], each["seed"]) for each in rows[1:]] == [("near", 0), ("near", 1), ("near", 2), ("far", 0)]
+    assert np.abs([each["errors"][0] for each in rows[1:]]).max() < 0.3
+
+
+def test_a_failing_sampler_is_not_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    def make(_problem: Problem, _chains: int) -> Any:
+        raise RuntimeError("as it was told")
+
+    monkeypatch.setattr(tails, "SAMPLERS", {**SAMPLERS, OURS: make})
+    monkeypatch.setattr(tails, "processes", ThreadPoolExecutor)
+    with pytest.raises(RuntimeError, match="as it was told"):
+        tails.run(only="round Student-t ν=5, d=10", samplers=OURS)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"only": "nothing"}, "only must be parts of the names of problems, such as Student-t|funnel, got 'nothing'"),
         ({"samplers": "Gibbs"}, "samplers must be parts of the names mafla, mafla tempered, BlackJAX NUTS"),
         ({"seeds": 0}, "seeds must be a whole number of at least 1, got 0"),
+        ({"workers": 0}, "workers must be a whole number of at least 1, got 0"),
     ],
 )
 def test_bad_choices_are_named(options: dict[str, Any], message: str) -> None:

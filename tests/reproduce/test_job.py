@@ -108,7 +108,7 @@ def test_other_sizes_are_refused_and_nothing_is_computed(toy: Toy, tmp_path: Pat
 def test_the_command_ends_with_one_if_a_cell_failed(
     toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("mafla.reproduce.executing.processes", ThreadPoolExecutor)
+    monkeypatch.setattr("mafla.executing.processes", ThreadPoolExecutor)
     toy.bad = {0}
     arguments = ["reproduce", NAME, "--output", str(tmp_path / "out")]
     assert cli.main(arguments) == 1

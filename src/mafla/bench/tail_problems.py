@@ -53,7 +53,8 @@ class Problem(NamedTuple):
     starts: tuple[str, ...] = ("near", "far")
 
 
-def problems() -> list[Problem]:
+@cache
+def problems() -> tuple[Problem, ...]:
     """Return all problems, from those with the heaviest tails to those with none.
 
     Example:
@@ -62,7 +63,7 @@ def problems() -> list[Problem]:
     """
     sizes = [(df, dim) for df in (1, 2, 5) for dim in (1, 10, 50, 200)]
     modes = [(count, distance, dim) for count in (2, 5) for distance in (10, 30) for dim in (2, 10)]
-    return [
+    return (
         *(_student(df, dim, stretched=False) for df, dim in sizes),
         *(_student(df, dim, stretched=True) for df, dim in sizes),
         _cauchy_product(10),
@@ -72,7 +73,7 @@ def problems() -> list[Problem]:
         _posterior("kinetics, d=4", "curved", 4, "kinetics", lambda x: x[:, 1]),
         _normal(50),
         _posterior("logistic, d=10", "light", 10, "logistic", lambda x: x[:, 2], starts=("near", "far")),
-    ]
+    )
 
 
 def start(problem: Problem, name: str, key: Key[Array, ""], chains: int) -> Float[np.ndarray, "chains dim"]:

@@ -6,7 +6,8 @@ ours: how many times longer it must run for the same error.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
+from functools import cache, partial
 from typing import Any
 
 import jax
@@ -17,6 +18,7 @@ from mafla.bench.selection import is_chosen
 from mafla.bench.tail_problems import LEVELS, Problem, problems, start
 from mafla.bench.tail_samplers import NUTS, OURS, SAMPLERS, VARIANTS, Drawn, suits
 from mafla.bench.tail_table import describe, picture, summary
+from mafla.executing import Cell, processes, run_cells
 
 __all__ = ["describe", "picture", "run", "summary"]
 
@@ -42,6 +44,8 @@ def run(
     only: str = "",
     samplers: str = "",
     seconds: float = 3.0,
+    workers: int = 1,
+    known: Iterable[Row] = (),
     report: Callable[[str, list[Row]], object] = lambda _line, _rows: None,
 ) -> list[Row]:
     """Let samplers have problems for the same seconds.
@@ -54,7 +58,12 @@ def run(
         samplers: parts of the names of samplers, separated by ``|``; all by default. Ours with another α is run where
             its whole name is given, such as ``mafla α=1.5``.
         seconds: for warm-up and draws of each.
+        workers: how many samplers run at the same time, each on processors of its own.
+        known: rows of earlier runs with the same seconds; they are not measured again.
         report: called after each problem and sampler, with a line about it and all rows so far.
+
+    Returns:
+        all rows, the known ones too.
 
     Example:
         >>> run(only="nothing")
@@ -69,14 +78,64 @@ def run(
     if not chosen:
         raise ValueError(f"only must be parts of the names of problems, such as Student-t|funnel, got {only!r}")
     names = _named(samplers or (f"{OURS}|{NUTS}" if quick else ""))
-    limit = _check.positive("seconds", seconds)
-    rows: list[Row] = []
-    for problem in chosen:
-        judge = _Judge(problem)
-        for name in (each for each in names if suits(each, problem)):
-            rows.extend(_cells(problem, judge, name, range(first, first + count), limit))
-            report(_line([row for row in rows if (row["problem"], row["sampler"]) == (problem.name, name)]), rows)
+    limit, workers, rows = _check.positive("seconds", seconds), _check.whole("workers", workers, 1), list(known)
+    parts = [
+        {"problem": each.name, "sampler": name, "seconds": limit, "runs": runs}
+        for each in chosen
+        for name in names
+        if suits(name, each) and (runs := _missing(each, name, range(first, first + count), limit, rows))
+    ]
+
+    def finish(_part: Cell, made: Any, error: BaseException | None) -> None:
+        if error is not None:
+            raise error
+        rows.extend(made)
+        rows.sort(key=_place)
+        report(_line(made), rows)
+
+    run_cells(measure, parts, partial(processes, workers), finish)
     return rows
+
+
+def measure(part: Cell) -> list[Row]:
+    """Return the rows of one sampler on one problem: those of ``runs``, which are pairs of a start and a seed.
+
+    Where a run took much longer than it should have, its start gets no other seeds.
+    """
+    problem, judge = _judge(part["problem"])
+    began = time.perf_counter()
+    sampler = (SAMPLERS | VARIANTS)[part["sampler"]](problem, CHAINS)
+    about = {"problem": problem.name, "group": problem.group, "dim": problem.dim, "sampler": part["sampler"]}
+    about["compile_seconds"] = time.perf_counter() - began
+    rows: list[Row] = []
+    for begin, seed in part["runs"]:
+        if _is_too_slow([row for row in rows if row["start"] == begin], part["seconds"]):
+            continue
+        key_start, key_run = jax.random.split(jax.random.key(seed))
+        found = sampler(key_run, start(problem, begin, key_start, CHAINS), part["seconds"])
+        rows.append(about | {"start": begin, "seed": seed} | judge(found, seed))
+    return rows
+
+
+def _missing(problem: Problem, sampler: str, seeds: range, seconds: float, rows: list[Row]) -> list[tuple[str, int]]:
+    """Return the starts and seeds that a sampler still has to run on a problem."""
+    own = [row for row in rows if (row["problem"], row["sampler"]) == (problem.name, sampler)]
+    done = {(row["start"], row["seed"]) for row in own}
+    slow = {row["start"] for row in own if _is_too_slow([row], seconds)}
+    return [
+        (begin, seed) for begin in problem.starts if begin not in slow for seed in seeds if (begin, seed) not in done
+    ]
+
+
+def _is_too_slow(rows: list[Row], seconds: float) -> bool:
+    return any(row["seconds"] > TOO_LONG * seconds for row in rows)
+
+
+def _place(row: Row) -> tuple[int, int, int, int]:
+    """Return where a row belongs: in the order of problems, samplers, starts and seeds."""
+    names = [each.name for each in problems()], [*SAMPLERS, *VARIANTS], ["near", "far"]
+    found = (order.index(row[what]) for order, what in zip(names, ("problem", "sampler", "start"), strict=True))
+    return *found, row["seed"]
 
 
 def _named(samplers: str) -> list[str]:
@@ -87,8 +146,15 @@ def _named(samplers: str) -> list[str]:
     return names
 
 
+@cache
+def _judge(name: str) -> tuple[Problem, "_Judge"]:
+    """Return a problem and what is known of it, once in a process."""
+    problem = next(each for each in problems() if each.name == name)
+    return problem, _Judge(problem)
+
+
 class _Judge:
-    """What is known of a problem, made once."""
+    """What is known of a problem."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.thresholds = problem, problem.thresholds()
@@ -122,20 +188,6 @@ class _Judge:
         draws, drawing = len(distances), found.seconds - found.warmup_seconds
         counts = sorted({max(1, draws >> halvings) for halvings in range(TRACE)})
         return [[found.warmup_seconds + drawing * n / draws, self._errors(distances[:n])[1]] for n in counts]
-
-
-def _cells(problem: Problem, judge: _Judge, name: str, seeds: range, seconds: float) -> Iterator[Row]:
-    began = time.perf_counter()
-    sampler = (SAMPLERS | VARIANTS)[name](problem, CHAINS)
-    about = {"problem": problem.name, "group": problem.group, "dim": problem.dim, "sampler": name}
-    about["compile_seconds"] = time.perf_counter() - began
-    for begin in problem.starts:
-        for seed in seeds:
-            key_start, key_run = jax.random.split(jax.random.key(seed))
-            found = sampler(key_run, start(problem, begin, key_start, CHAINS), seconds)
-            yield about | {"start": begin, "seed": seed} | judge(found, seed)
-            if found.seconds > TOO_LONG * seconds:
-                break
 
 
 def _line(rows: list[Row]) -> str:

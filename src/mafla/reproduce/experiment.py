@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mafla.executing import Cell
+
 __all__ = ["Cell", "Claim", "Experiment", "Row", "Verdict", "interval", "pick", "several"]
 
-Cell = dict[str, Any]
 Row = dict[str, Any]
 
 

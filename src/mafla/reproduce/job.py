@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mafla import _check, plots
+from mafla.executing import Open, run_cells
 from mafla.output import versions, write_files
 from mafla.reproduce import records
 from mafla.reproduce.catalogue import compute, named
-from mafla.reproduce.executing import Open, run_cells
 from mafla.reproduce.experiment import Cell, Experiment
 from mafla.reproduce.report import Result, html_page, verdicts_page
 

@@ -9,12 +9,11 @@ from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from mafla.reproduce.experiment import Cell
-
-__all__ = ["dask_cluster", "processes", "run_cells"]
+__all__ = ["Cell", "dask_cluster", "processes", "run_cells"]
 
 TRIES = 2  # for a cell whose worker died: it may have died of another cell
 
+Cell = dict[str, Any]  # what is computed on its own
 Open = Callable[[], Any]  # returns a context whose value is an executor
 Finish = Callable[[Cell, Any, BaseException | None], None]
 

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from traced_work import computed, trace
 
-from mafla.reproduce.executing import dask_cluster, processes, run_cells
-
-from .support import computed, trace
+from mafla.executing import dask_cluster, processes, run_cells
 
 
 class Seen:
@@ -114,16 +113,18 @@ def test_a_scheduler_that_does_not_answer_is_named() -> None:
 def test_ctrl_c_ends_at_once_and_keeps_what_is_done(tmp_path: Path) -> None:
     log = tmp_path / "log"
     script = f"""
+import signal
 from functools import partial
-from mafla.reproduce.executing import processes, run_cells
-from reproduce.support import trace
+from mafla.executing import processes, run_cells
+from traced_work import trace
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background, a shell lets it be ignored
     cells = [{{"index": i, "log": {str(log)!r}, "seconds": 0.0 if i == 0 else 60.0}} for i in range(3)]
     run_cells(trace, cells, partial(processes, 1), lambda cell, result, error: print(result["index"], flush=True))
 """
     path = tmp_path / "job.py"
     path.write_text(script, encoding="utf-8")
-    root = Path(__file__).resolve().parents[1]
+    root = Path(__file__).resolve().parent
     environment = {**os.environ, "PYTHONPATH": str(root)}
     with subprocess.Popen(
         [sys.executable, str(path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment

@@ -1,4 +1,4 @@
-"""Work for executors that leaves a trace, and an experiment that is done at once."""
+"""Work for executors that leaves a trace."""
 
 import os
 import time

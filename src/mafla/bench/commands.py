@@ -1,0 +1,156 @@
+"""The commands ``mafla bench ...``: arguments in, tables and files out."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import App, Parameter
+
+from mafla.output import as_record, check_folder, earlier_rows, write_files
+from mafla.terminal import Json, Output, Quick, Rows, Seed, SeedsUnlessQuick, console, keeper, show
+
+__all__ = ["bench"]
+
+LearnedQuick = Annotated[bool, Parameter(help="One seed and shorter trainings: less than 20 minutes on two cores.")]
+GraphsQuick = Annotated[bool, Parameter(help="One seed, a few graphs and a quarter of the time: two minutes.")]
+TailsQuick = Annotated[bool, Parameter(help="One seed, a third of the problems, ours and NUTS: less than 15 minutes.")]
+TailsSeconds = Annotated[float, Parameter(name="--time", help="Seconds of each sampler for warm-up and draws.")]
+TailsOutput = Annotated[Path | None, Parameter(name="--output", help="Folder of results; a run goes on with its own.")]
+TailsWorkers = Annotated[int, Parameter(help="Samplers that run at a time, each on processors of its own.")]
+Samplers = Annotated[str, Parameter(help="Parts of the names of the samplers, separated by |; all by default.")]
+Methods = Annotated[str, Parameter(help="Parts of the names of the methods, separated by |; all by default.")]
+Solvers = Annotated[str, Parameter(help="Parts of the names of the solvers, separated by |; all by default.")]
+Only = Annotated[str, Parameter(help="Parts of the names of the problems to run, separated by |; all by default.")]
+
+bench = App(name="bench", help="Measure speed and accuracy on this machine.")
+
+
+@bench.command
+def law(*, seed: Seed = 0, output: Output = None, as_json: Json = False, quick: Quick = False) -> None:
+    """Measure the draws, the density and the score of the stable law."""
+    from mafla.bench import law as job
+
+    _at_once("law", job, seed, output, as_json, quick)
+
+
+@bench.command
+def kernels(*, seed: Seed = 0, output: Output = None, as_json: Json = False, quick: Quick = False) -> None:
+    """Measure the kernels."""
+    from mafla.bench import kernels as job
+
+    _at_once("kernels", job, seed, output, as_json, quick)
+
+
+@bench.command
+def learned(
+    *,
+    seed: Seed = 0,
+    seeds: SeedsUnlessQuick = 5,
+    only: Only = "",
+    methods: Methods = "",
+    output: Output = None,
+    as_json: Json = False,
+    quick: LearnedQuick = False,
+) -> None:
+    """Measure samplers that are learned from rows, and others that learn from the same rows."""
+    from mafla.bench import learned as job
+
+    about = {"seed": seed, "seeds": seeds, "quick": quick, "only": only, "methods": methods}
+    _in_parts("learned", job, output, as_json, about)
+
+
+@bench.command
+def relaxed(*, seed: Seed = 0, output: Output = None, as_json: Json = False, quick: Quick = False) -> None:
+    """Run the paper's samplers on relaxed cuts and covers, on equal terms."""
+    from mafla.bench import relaxed as job
+
+    _at_once("relaxed", job, seed, output, as_json, quick)
+
+
+@bench.command
+def graphs(
+    *,
+    seed: Seed = 0,
+    seeds: SeedsUnlessQuick = 5,
+    only: Only = "",
+    solvers: Solvers = "",
+    output: Output = None,
+    as_json: Json = False,
+    quick: GraphsQuick = False,
+) -> None:
+    """Measure the solvers for cuts and covers beside others, with equal CPU seconds."""
+    from mafla.bench import graphs as job
+
+    about = {"seed": seed, "seeds": seeds, "quick": quick, "only": only, "solvers": solvers}
+    _in_parts("graphs", job, output, as_json, about, job.picture)
+
+
+@bench.command
+def tails(
+    *,
+    seed: Seed = 0,
+    seeds: SeedsUnlessQuick = 20,
+    only: Only = "",
+    samplers: Samplers = "",
+    seconds: TailsSeconds = 3.0,
+    workers: TailsWorkers = 1,
+    output: TailsOutput = None,
+    as_json: Json = False,
+    quick: TailsQuick = False,
+) -> None:
+    """Measure tails and modes of our sampler beside NUTS and others, with equal seconds."""
+    from mafla.bench import tails as job
+
+    same = {"quick": quick, "seconds": seconds, "workers": workers}
+    known = [] if output is None else earlier_rows(output / "tails.json", **same)
+    about = {"seed": seed, "seeds": seeds, "only": only, "samplers": samplers, **same}
+    _in_parts("tails", job, output, as_json, about, job.picture, known=known)
+
+
+@bench.command
+def ablation(*, seed: Seed = 0, output: Output = None, as_json: Json = False, quick: Quick = False) -> None:
+    """Measure what each part of the solvers for cuts and covers is worth."""
+    from mafla.bench import ablation as job
+
+    _at_once("ablation", job, seed, output, as_json, quick)
+
+
+@bench.command
+def growth(*, seed: Seed = 0, output: Output = None, as_json: Json = False, quick: Quick = False) -> None:
+    """Measure how the time of the MaxCut solver grows with the graph."""
+    from mafla.bench import growth as job
+
+    _at_once("growth", job, seed, output, as_json, quick)
+
+
+def _at_once(name: str, job: Any, seed: int, output: Path | None, as_json: bool, quick: bool) -> None:
+    if output is not None:
+        check_folder(output)
+    with console(stderr=True).status(f"measuring {name}"):
+        rows = job.run(seed, quick)
+    files = write_files(output, {f"{name}.json": as_record(rows, seed=seed, quick=quick)})
+    show(rows, job.describe(rows), "", files, as_json)
+
+
+def _in_parts(
+    name: str,
+    job: Any,
+    output: Path | None,
+    as_json: bool,
+    about: dict[str, Any],
+    picture: Callable[[Rows], Any] | None = None,
+    **known: Rows,
+) -> None:
+    """Do long work that keeps what it has after each part; a picture is drawn unless there is nothing to draw."""
+    from mafla import plots
+
+    if output is not None:
+        check_folder(output)
+        if picture:
+            plots.require_matplotlib()
+    keep = keeper(output, f"{name}.json", **about)
+    rows = job.run(**about, **known, report=keep)
+    files = keep("done", rows)
+    if output is not None and picture and (figure := picture(rows)) is not None:
+        files += write_files(output, {f"{name}.png": plots.to_bytes(figure, "png")})
+    show(rows, job.describe(rows), job.summary(rows), files, as_json)
