@@ -66,6 +66,18 @@ def test_chunks_equal_one_scan_bit_by_bit(chains: int, thin: int, monkeypatch: p
     assert np.array_equal(np.moveaxis(chunked, 0, -1), whole)
 
 
+@pytest.mark.parametrize("rows", [1, 3])
+def test_a_run_of_many_buffers_is_that_of_one(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    start, num_steps = np.zeros((3000, 3), np.float32), 50
+    plan = program.make_plan(start.size, 1)
+    whole = mafla.sample(KERNEL, KEY, start, num_steps, progress=False)
+    monkeypatch.setattr(run, "BUFFER", rows * plan.draws * start.size)
+    parts = mafla.sample(KERNEL, KEY, start, num_steps, progress=False)
+    assert num_steps > 3 * rows * plan.draws
+    for group, name in (("posterior", "x"), ("sample_stats", "lp"), ("sample_stats", "acceptance_rate")):
+        assert np.array_equal(parts[group][name], whole[group][name])
+
+
 def test_thinned_run_keeps_every_thin_th_draw_of_the_full_run() -> None:
     start = np.zeros((4, 3), np.float32)
     full = draws(mafla.sample(KERNEL, KEY, start, 100, progress=False))

@@ -66,7 +66,7 @@ class Program(NamedTuple):
     Attributes:
         init: positions (dim, chains) to states.
         warm: ``warm((params, average, states), key, first_span, num_spans, warmup)`` steps and tunes.
-        chunk: ``chunk(params, states, key, first_row, num_rows, buffer=buffer)`` makes draws in the given rows.
+        chunk: ``chunk(params, states, key, first_row, num_rows, buffer=buffer)`` makes rows of draws in the buffer.
         engine: what they are compiled from.
     """
 
@@ -110,12 +110,17 @@ def compile_program(kernel: Kernel, shape: tuple[int, int], dtype: Any, thin: in
 def draw_chunk(
     engine: Engine, params: Any, states: Any, key: Key[Array, ""], first_row: Any, num_rows: Any, buffer: Draws
 ) -> tuple[Any, Draws, Any]:
-    """Make ``num_rows`` rows of draws in the buffer of the whole run; returns states, buffer and acceptance rate."""
+    """Make ``num_rows`` rows of draws; returns states, buffer and acceptance rate.
+
+    A row goes to its place in the buffer, counted from the start of the run and, where the buffer has fewer rows than
+    the run, from the start of the buffer again.
+    """
+    room = len(buffer.position)
 
     def body(index: Any, carry: tuple[Any, Draws, Any]) -> tuple[Any, Draws, Any]:
         states, buffer, rate = carry
         states, made = _row(engine, params, states, key, first_row + index)
-        buffer = jax.tree.map(lambda whole, row: whole.at[first_row + index].set(row), buffer, made)
+        buffer = jax.tree.map(lambda whole, row: whole.at[(first_row + index) % room].set(row), buffer, made)
         return states, buffer, rate + made.acceptance_rate.mean() / num_rows
 
     zero = jnp.zeros((), states.position.dtype)
@@ -123,7 +128,7 @@ def draw_chunk(
 
 
 def empty_buffer(plan: Plan, states: Any, rows: int) -> Draws:
-    """Return room for the draws of a run, (rows, draws, …, chains); each chunk takes it over and returns it."""
+    """Return room for rows of draws, (rows, draws, …, chains); each chunk takes it over and returns it."""
 
     def room(shape: tuple[int, ...], dtype: Any) -> Array:
         return jnp.zeros((rows, plan.draws, *shape), dtype)

@@ -23,6 +23,7 @@ from mafla.samples import to_datatree
 __all__ = ["NonFiniteWarning", "sample"]
 
 CHUNK_SECONDS = 0.25
+BUFFER = 2**22  # numbers that are drawn before they are put with the others
 
 
 class NonFiniteWarning(UserWarning):
@@ -154,17 +155,23 @@ def _draw(
     plan = program.engine.plan
     rows, done = -(-total // plan.draws), 0
     _check_memory(rows * plan.draws, states)
-    buffer = jax.block_until_ready(empty_buffer(plan, states, rows))
-    pace = _Pace(deadline)  # from here on: memory for many draws takes its time
+    room = min(rows, max(1, BUFFER // (plan.draws * states.position.size)))
+    buffer = empty_buffer(plan, states, room)
+    # The system gives memory when it is first written to: a run that is cut short does not wait for what it never uses.
+    made = [None if part is None else np.empty((rows, *part.shape[1:]), part.dtype) for part in buffer]
+    pace = _Pace(deadline)
     with interrupts() as is_interrupted:
         while done < rows and not (done and (pace.is_over or is_interrupted())):
-            count = pace.next(rows - done)
+            first, count = done % room, pace.next(min(rows - done, room - done % room))
             states, buffer, rate = program.chunk(params, states, key, done, count, buffer=buffer)
+            for whole, part in zip(made, buffer, strict=True):
+                if whole is not None:
+                    whole[done : done + count] = np.asarray(part)[first : first + count]
             done += count
             report(done * plan.draws * plan.thin, float(rate))
             pace.ran(count)
-    made = min(total, done * plan.draws)  # the last row may make more than are wanted
-    return Draws(*(None if part is None else np.asarray(part).reshape(-1, *part.shape[2:])[:made] for part in buffer))
+    kept = min(total, done * plan.draws)  # the last row may make more than are wanted
+    return Draws(*(None if part is None else part.reshape(-1, *part.shape[2:])[:kept] for part in made))
 
 
 def _tuned(params: Any) -> dict[str, np.ndarray]:

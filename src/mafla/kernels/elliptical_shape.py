@@ -83,8 +83,8 @@ def follow(shape: Shape, positions: Vectors, gradients: Vectors, gain: Any, hast
     # Where chance cannot be why most chains are on one side, there is no need to be careful.
     size = jnp.exp(jnp.where(jnp.abs(beyond) > SURE / math.sqrt(chains), LARGEST_GAIN, gain) * beyond)
     misfit = jnp.mean(1 - cosine**2)
-    # Where all chains are on one slope, what their gradients have in common says nothing about the shape. What they have
-    # in common by chance is left in: it is the same chance for positions.
+    # Where all chains are on one slope, what their gradients have in common says nothing about the shape. What they
+    # have in common by chance is left in: it is the same chance for positions.
     is_one_sided = jnp.linalg.norm(downhill.mean(1)) > CHANCE / math.sqrt(chains)
     centered = slope - jnp.where(is_one_sided, _middle(slope), 0)
     stretch = _quotient(outwards, _directions(centered), gain * min(1, chains / dim))
