@@ -5,7 +5,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -110,8 +112,9 @@ def test_a_scheduler_that_does_not_answer_is_named() -> None:
         pass
 
 
-def test_ctrl_c_ends_at_once_and_keeps_what_is_done(tmp_path: Path) -> None:
-    log = tmp_path / "log"
+@contextmanager
+def job(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Run three cells in a process of their own, of which the first is done and the second takes long."""
     script = f"""
 import signal
 from functools import partial
@@ -119,20 +122,39 @@ from mafla.executing import processes, run_cells
 from traced_work import trace
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background, a shell lets it be ignored
-    cells = [{{"index": i, "log": {str(log)!r}, "seconds": 0.0 if i == 0 else 60.0}} for i in range(3)]
-    run_cells(trace, cells, partial(processes, 1), lambda cell, result, error: print(result["index"], flush=True))
+    log = {str(tmp_path / "log")!r}
+    cells = [{{"index": i, "log": log, "seconds": 0.0 if i == 0 else 60.0}} for i in range(3)]
+    run_cells(trace, cells, partial(processes, 1), lambda cell, result, error: print(*result.values(), flush=True))
 """
     path = tmp_path / "job.py"
     path.write_text(script, encoding="utf-8")
-    root = Path(__file__).resolve().parent
-    environment = {**os.environ, "PYTHONPATH": str(root)}
-    with subprocess.Popen(
-        [sys.executable, str(path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
-    ) as job:
-        assert job.stdout is not None
-        assert job.stdout.readline() == b"0\n"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent)}
+    command = [sys.executable, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment) as process:
+        yield process
+
+
+def test_ctrl_c_ends_at_once_and_keeps_what_is_done(tmp_path: Path) -> None:
+    with job(tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith(b"0 ")
         time.sleep(0.5)
         began = time.monotonic()
-        job.send_signal(signal.SIGINT)
-        assert job.wait(timeout=20) != 0
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) != 0
         assert time.monotonic() - began < 15
+
+
+def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
+    with job(tmp_path) as process:
+        assert process.stdout is not None
+        worker = int(process.stdout.readline().split()[1])
+        process.kill()
+        process.wait()
+        for _ in range(100):
+            try:
+                os.kill(worker, 0)
+            except ProcessLookupError:
+                return
+            time.sleep(0.1)
+    pytest.fail("the worker is still there")

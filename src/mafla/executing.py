@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -112,9 +113,17 @@ def _shares(workers: int) -> list[set[int]]:
 
 
 def _prepare(compiled: str, shares: Any) -> None:
-    """Leave Ctrl-C to the parent, keep to some processors, and share with the others what JAX compiles."""
+    """Leave Ctrl-C to the parent and end with it, keep to some processors, and share what JAX compiles."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     if share := shares.get():
         os.sched_setaffinity(0, share)
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", compiled)
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+
+
+def _end_with_parent() -> None:
+    """Wait for the parent to end, which may have been killed, and end too: nobody would take the results."""
+    if parent := multiprocessing.parent_process():
+        parent.join()
+        os._exit(1)
