@@ -33,7 +33,7 @@ def _measure(cell: Cell, quick: bool) -> list[Row]:
 
 
 def _draw(rows: list[Row]) -> Any:
-    return nine_maps(rows, "order", "lambda", ("order K", "weight λ_α"))
+    return nine_maps(rows, "order", "lambda", ("order K", r"weight $\lambda_\alpha$"))
 
 
 def _judge(rows: list[Row]) -> Verdict:

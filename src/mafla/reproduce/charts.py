@@ -115,7 +115,7 @@ def heat_maps(
         axis.set_xticks(range(len(x_names)), x_names)
         axis.set_yticks(range(len(y_names)), y_names)
         axis.set_xlabel(labels[0], color=INK, fontsize=10)
-        axis.set_ylabel(labels[1], color=INK, fontsize=10)
+        axis.set_ylabel(labels[1], color=INK, fontsize=10, labelpad=6)
         axis.set_title(title, color=INK, fontsize=11)
         for (y, x), value in np.ndenumerate(values):
             if np.isfinite(value):
