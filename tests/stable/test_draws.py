@@ -101,8 +101,10 @@ def test_tail_of_the_scale_is_not_capped(dtype: type) -> None:
     # The angle nearest to π comes with probability 2^-64; A ~ (π - U)^(-2/α) must have grown by the full power there.
     with jax.enable_x64(True):
         words = [jnp.array([word], jnp.uint32) for word in (2**32 - 1, 2**32 - 1, 2**31, 0)]
-        log_a = float(_kanter(words, 1.5, jnp.dtype(dtype))[0])
+        drawn = _kanter(words, 1.5, jnp.dtype(dtype))[0]
+        log_a, length = float(drawn), float(amplitude(drawn))
     assert log_a == pytest.approx(64 * math.log(2) * 2 / 1.5, abs=3)
+    assert length == pytest.approx(math.sqrt(2) * math.exp(log_a / 2), rel=1e-5)
 
 
 def exceedances_and_faults(alpha: float, total: int, batch: int) -> tuple[np.ndarray, int]:
