@@ -92,7 +92,7 @@ def _draw(table: Table, rows: list[Row]) -> Any:
         best = [_best_known(rows, family, size, table) for size in sizes]
         for index, name in enumerate(names):
             shares = [
-                np.median(_means(rows, name, family, size, "value_mean")) / known
+                np.median(_means(_comparable(rows, family, size), name, family, size, "value_mean")) / known
                 for size, known in zip(sizes, best, strict=True)
             ]
             marker, colour = MARKERS[index], (*COLOURS, INK)[index]
@@ -105,6 +105,13 @@ def _draw(table: Table, rows: list[Row]) -> Any:
     axes[0, 0].set_ylabel("mean over particles / best that is known", color=INK, fontsize=10)
     legend_below(figure, axes, 4)
     return figure
+
+
+def _comparable(rows: list[Row], family: str, size: int) -> list[Row]:
+    """Return the rows of the graphs whose best is known, or of all where there are none: each seed has its own graph."""
+    own = pick(rows, family=family, vertices=size)
+    seeds = {row["seed"] for row in own if row["sampler"] == "best known"}
+    return [row for row in own if row["seed"] in seeds] or own
 
 
 def _best_known(rows: list[Row], family: str, size: int, table: Table) -> float:
