@@ -108,7 +108,7 @@ def _draw(table: Table, rows: list[Row]) -> Any:
 
 
 def _comparable(rows: list[Row], family: str, size: int) -> list[Row]:
-    """Return the rows of the graphs whose best is known, or of all where there are none: each seed has its own graph."""
+    """Return the rows of the graphs whose best is known, or all rows: each seed has its own graph."""
     own = pick(rows, family=family, vertices=size)
     seeds = {row["seed"] for row in own if row["sampler"] == "best known"}
     return [row for row in own if row["seed"] in seeds] or own
