@@ -23,7 +23,7 @@ from mafla.samples import to_datatree
 __all__ = ["NonFiniteWarning", "sample"]
 
 CHUNK_SECONDS = 0.25
-BUFFER = 2**22  # numbers that are drawn before they are put with the others
+BUFFER = 2**22  # numbers that a run with a time limit draws before it puts them with the others
 
 
 class NonFiniteWarning(UserWarning):
@@ -155,23 +155,29 @@ def _draw(
     plan = program.engine.plan
     rows, done = -(-total // plan.draws), 0
     _check_memory(rows * plan.draws, states)
-    room = min(rows, max(1, BUFFER // (plan.draws * states.position.size)))
+    # A run that may be cut short does not wait for memory that it never uses: it fills a small buffer again and again,
+    # and the system gives the memory of the whole when it is first written to. Others are spared the copying.
+    room = rows if deadline == math.inf else min(rows, max(1, BUFFER // (plan.draws * states.position.size)))
     buffer = empty_buffer(plan, states, room)
-    # The system gives memory when it is first written to: a run that is cut short does not wait for what it never uses.
-    made = [None if part is None else np.empty((rows, *part.shape[1:]), part.dtype) for part in buffer]
+    whole = None if room == rows else jax.tree.map(lambda part: np.empty((rows, *part.shape[1:]), part.dtype), buffer)
     pace = _Pace(deadline)
     with interrupts() as is_interrupted:
         while done < rows and not (done and (pace.is_over or is_interrupted())):
             first, count = done % room, pace.next(min(rows - done, room - done % room))
             states, buffer, rate = program.chunk(params, states, key, done, count, buffer=buffer)
-            for whole, part in zip(made, buffer, strict=True):
-                if whole is not None:
-                    whole[done : done + count] = np.asarray(part)[first : first + count]
+            if whole is not None:
+                _put(buffer, slice(first, first + count), whole, slice(done, done + count))
             done += count
             report(done * plan.draws * plan.thin, float(rate))
             pace.ran(count)
     kept = min(total, done * plan.draws)  # the last row may make more than are wanted
-    return Draws(*(None if part is None else part.reshape(-1, *part.shape[2:])[:kept] for part in made))
+    return jax.tree.map(lambda part: np.asarray(part).reshape(-1, *part.shape[2:])[:kept], whole or buffer)
+
+
+def _put(buffer: Draws, rows: slice, whole: Draws, places: slice) -> None:
+    for part, into in zip(buffer, whole, strict=True):
+        if into is not None:
+            into[places] = np.asarray(part)[rows]
 
 
 def _tuned(params: Any) -> dict[str, np.ndarray]:

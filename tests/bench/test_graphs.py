@@ -1,6 +1,8 @@
 """The comparison of solvers: goals that can be missed, instances that are what they say, and a picture."""
 
 import json
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ from mafla import plots
 from mafla.bench import graphs
 from mafla.bench.graph_instances import Instance, instances
 from mafla.graphs.families import family
+from mafla.graphs.graph import Graph
 
 SMALL = [
     Instance("one", "maxcut", lambda: family("gnp 0.2", 14, 0), 0.2, 20.0, 1.0, 0.8),
@@ -16,13 +19,25 @@ SMALL = [
 ]
 
 
+class AtOnce(Executor):
+    """Works in the main thread, where peers can set their timers."""
+
+    def __init__(self, _workers: int) -> None: ...
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
 @pytest.fixture(scope="module")
 def rows() -> list[dict[str, Any]]:
     lines: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(graphs, "instances", lambda: SMALL)
+        patch.setattr(graphs, "processes", AtOnce)
         found = graphs.run(0, 2, report=lambda line, _: lines.append(line))
-    assert [line.split(":")[1] for line in lines] == [" one", " two"]
+    assert sorted(line.split(":")[1] for line in lines) == [" one", " two"]
     return found
 
 
@@ -32,6 +47,45 @@ def test_all_solvers_get_every_graph(rows: list[dict[str, Any]]) -> None:
     assert cover == ["mafla", "networkx", "HiGHS", "mafla"]  # the others would find the same again
     assert len({row["value"] for row in rows if row["graph"] == "one"}) == 1  # which is the optimum
     json.dumps(rows, allow_nan=False)
+
+
+def test_what_is_known_is_not_run_again(rows: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graphs, "instances", lambda: SMALL)
+    monkeypatch.setattr(graphs, "processes", AtOnce)
+    lines: list[str] = []
+    half = [row for row in rows if row["seed"] == 0 or row["solver"] == "networkx"]
+    again = graphs.run(0, 2, known=half, report=lambda line, _: lines.append(line))
+    names = ("graph", "seed", "solver", "value")
+    assert [[row[name] for name in names] for row in again] == [[row[name] for name in names] for row in rows]
+    cut, cover = sorted(lines)
+    assert "mafla" in cut
+    assert "mafla" in cover
+    assert not any(done in "".join(lines) for done in ("networkx", "HiGHS"))
+    assert graphs.run(0, 2, known=again) == again
+
+
+def test_a_failing_solver_is_not_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_graph: Graph, _seconds: float, _seed: int) -> Any:
+        raise RuntimeError("as it was told")
+
+    monkeypatch.setattr(graphs, "_solvers", lambda _problem: {"networkx": fail})
+    monkeypatch.setattr(graphs, "processes", AtOnce)
+    with pytest.raises(RuntimeError, match="as it was told"):
+        graphs.run(seeds=1, only="G1", solvers="networkx")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"only": "G99"}, "only must be parts of the names of graphs or problems, such as G14"),
+        ({"solvers": "Gurobi"}, "solvers must be parts of the names mafla, dwave annealing, .* got 'Gurobi'"),
+        ({"seeds": 0}, "seeds must be a whole number of at least 1, got 0"),
+        ({"workers": 0}, "workers must be a whole number of at least 1, got 0"),
+    ],
+)
+def test_bad_choices_are_named(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        graphs.run(**options)
 
 
 def test_goals_are_judged_by_the_share_of_seeds() -> None:

@@ -15,8 +15,8 @@ LearnedQuick = Annotated[bool, Parameter(help="One seed and shorter trainings: l
 GraphsQuick = Annotated[bool, Parameter(help="One seed, a few graphs and a quarter of the time: two minutes.")]
 TailsQuick = Annotated[bool, Parameter(help="One seed, a third of the problems, ours and NUTS: less than 15 minutes.")]
 TailsSeconds = Annotated[float, Parameter(name="--time", help="Seconds of each sampler for warm-up and draws.")]
-TailsOutput = Annotated[Path | None, Parameter(name="--output", help="Folder of results; a run goes on with its own.")]
-TailsWorkers = Annotated[int, Parameter(help="Samplers that run at a time, each on processors of its own.")]
+Results = Annotated[Path | None, Parameter(name="--output", help="Folder of results; a run goes on with its own.")]
+Workers = Annotated[int, Parameter(help="How many run at a time, each on processors of its own.")]
 Samplers = Annotated[str, Parameter(help="Parts of the names of the samplers, separated by |; all by default.")]
 Methods = Annotated[str, Parameter(help="Parts of the names of the methods, separated by |; all by default.")]
 Solvers = Annotated[str, Parameter(help="Parts of the names of the solvers, separated by |; all by default.")]
@@ -74,15 +74,16 @@ def graphs(
     seeds: SeedsUnlessQuick = 5,
     only: Only = "",
     solvers: Solvers = "",
-    output: Output = None,
+    workers: Workers = 1,
+    output: Results = None,
     as_json: Json = False,
     quick: GraphsQuick = False,
 ) -> None:
     """Measure the solvers for cuts and covers beside others, with equal CPU seconds."""
     from mafla.bench import graphs as job
 
-    about = {"seed": seed, "seeds": seeds, "quick": quick, "only": only, "solvers": solvers}
-    _in_parts("graphs", job, output, as_json, about, job.picture)
+    about = {"seed": seed, "seeds": seeds, "only": only, "solvers": solvers}
+    _in_parts("graphs", job, output, as_json, about, job.picture, same={"quick": quick, "workers": workers})
 
 
 @bench.command
@@ -93,18 +94,17 @@ def tails(
     only: Only = "",
     samplers: Samplers = "",
     seconds: TailsSeconds = 3.0,
-    workers: TailsWorkers = 1,
-    output: TailsOutput = None,
+    workers: Workers = 1,
+    output: Results = None,
     as_json: Json = False,
     quick: TailsQuick = False,
 ) -> None:
     """Measure tails and modes of our sampler beside NUTS and others, with equal seconds."""
     from mafla.bench import tails as job
 
+    about = {"seed": seed, "seeds": seeds, "only": only, "samplers": samplers}
     same = {"quick": quick, "seconds": seconds, "workers": workers}
-    known = [] if output is None else earlier_rows(output / "tails.json", **same)
-    about = {"seed": seed, "seeds": seeds, "only": only, "samplers": samplers, **same}
-    _in_parts("tails", job, output, as_json, about, job.picture, known=known)
+    _in_parts("tails", job, output, as_json, about, job.picture, same)
 
 
 @bench.command
@@ -139,17 +139,30 @@ def _in_parts(
     as_json: bool,
     about: dict[str, Any],
     picture: Callable[[Rows], Any] | None = None,
-    **known: Rows,
+    same: dict[str, Any] | None = None,
 ) -> None:
-    """Do long work that keeps what it has after each part; a picture is drawn unless there is nothing to draw."""
+    """Do long work that keeps what it has after each part.
+
+    Args:
+        name: of the work and its files.
+        job: the module that does it.
+        output: folder of the files.
+        as_json: whether to print rows and nothing else.
+        about: the options.
+        picture: returns a figure of rows, or None where there is nothing to draw.
+        same: options of work that goes on with the rows in its folder, if they were measured with the same.
+    """
     from mafla import plots
 
+    file = f"{name}.json"
     if output is not None:
         check_folder(output)
         if picture:
             plots.require_matplotlib()
-    keep = keeper(output, f"{name}.json", **about)
-    rows = job.run(**about, **known, report=keep)
+    options = about | (same or {})
+    known = {"known": [] if output is None else earlier_rows(output / file, **same)} if same else {}
+    keep = keeper(output, file, **options)
+    rows = job.run(**options, **known, report=keep)
     files = keep("done", rows)
     if output is not None and picture and (figure := picture(rows)) is not None:
         files += write_files(output, {f"{name}.png": plots.to_bytes(figure, "png")})

@@ -1,8 +1,8 @@
 """Our solvers for cuts and covers against others: the same graphs, equal CPU seconds, one core each."""
 
 import time
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterable
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from mafla import _check
 from mafla.bench.graph_instances import Instance, instances
 from mafla.bench.graph_peers import COVER_PEERS, CUT_PEERS, DETERMINISTIC_PEERS, Found
 from mafla.bench.selection import grouped, is_chosen
+from mafla.executing import Cell, processes, run_cells
 from mafla.graphs.families import family
 from mafla.graphs.graph import Graph
 from mafla.graphs.maxcut import maxcut
@@ -19,11 +20,13 @@ from mafla.graphs.vertex_cover import vertex_cover
 __all__ = ["describe", "picture", "run", "summary"]
 
 OURS = "mafla"
+SOLVERS = list(dict.fromkeys((OURS, *CUT_PEERS, *COVER_PEERS)))
 QUICK = ("BA, N=1024, seed 0", "gnp 0.2, N=256, seed 0", "G1", "G14", "G32", "gnm 2.5, N=256, seed 0", "frb30-15-1.txt")
 QUICK_SHARE = 0.25  # of the seconds
 PICTURED = ("G14", "G32", "G55")
 
 Row = dict[str, Any]
+Solver = Callable[[Graph, float, int], Found]
 
 
 def run(
@@ -32,6 +35,8 @@ def run(
     quick: bool = False,
     only: str = "",
     solvers: str = "",
+    workers: int = 1,
+    known: Iterable[Row] = (),
     report: Callable[[str, list[Row]], object] = lambda _line, _rows: None,
 ) -> list[Row]:
     """Let every solver have every graph; a row is a graph, a solver and a seed.
@@ -42,7 +47,12 @@ def run(
         quick: a few graphs, and a quarter of the time.
         only: parts of the names of graphs or problems to run, separated by ``|``; all by default.
         solvers: parts of the names of the solvers to compare, separated by ``|``; all by default.
+        workers: how many graphs are solved at the same time, each on processors of its own.
+        known: rows of earlier runs; they are not measured again.
         report: called after each graph, with a line about it and all rows so far.
+
+    Returns:
+        all rows, the known ones too.
 
     Example:
         >>> run(only="G99")
@@ -50,8 +60,6 @@ def run(
         ...
         ValueError: only must be parts of the names of graphs or problems, such as G14|vertex cover, got 'G99'
     """
-    from threadpoolctl import threadpool_limits
-
     first, count = _check.whole("seed", seed, 0), 1 if quick else _check.whole("seeds", seeds, 1)
     chosen = [each for each in instances() if is_chosen(f"{each.problem}: {each.name}", only)]
     if not chosen:
@@ -60,16 +68,39 @@ def run(
         )
     if quick:
         chosen = [each._replace(seconds=QUICK_SHARE * each.seconds) for each in chosen if each.name in QUICK]
-    known = list(dict.fromkeys((OURS, *CUT_PEERS, *COVER_PEERS)))
-    names = [name for name in known if is_chosen(name, solvers)]
-    if not names:
-        raise ValueError(f"solvers must be parts of the names {', '.join(known)}, got {solvers!r}")
-    rows: list[Row] = []
+    names, workers, rows = _named(solvers), _check.whole("workers", workers, 1), list(known)
+    parts: list[Cell] = [
+        {"instance": each, "runs": runs}
+        for each in chosen
+        if (runs := _missing(each, names, range(first, first + count), rows))
+    ]
+
+    def finish(_part: Cell, made: Any, error: BaseException | None) -> None:
+        if error is not None:
+            raise error
+        rows.extend(made)
+        rows.sort(key=_place)
+        report(_line(made), rows)
+
+    run_cells(measure, parts, partial(processes, workers), finish)
+    return rows
+
+
+def measure(part: Cell) -> list[Row]:
+    """Return the rows of one graph: those of ``runs``, which are pairs of a seed and a solver."""
+    from threadpoolctl import threadpool_limits
+
+    instance: Instance = part["instance"]
+    common = {"problem": instance.problem, "graph": instance.name, "limit": instance.seconds}
+    common |= {"known": instance.known, "goal": instance.goal, "share": instance.share}
+    solvers, graph = _solvers(instance.problem), instance.load()
+    rows = []
     with threadpool_limits(1):
         _warm_up()
-        for instance in chosen:
-            rows.extend(_cells(instance, range(first, first + count), names))
-            report(_line(instance, rows), rows)
+        for seed, name in part["runs"]:
+            found = solvers[name](graph, instance.seconds, seed)
+            made = {"solver": name, "seed": seed, "value": found.value, "seconds": found.seconds}
+            rows.append({**common, **made, "history": [list(pair) for pair in found.history]})
     return rows
 
 
@@ -112,6 +143,34 @@ def picture(rows: list[Row]) -> Any:
     return best_against_seconds(panels)
 
 
+def _named(solvers: str) -> list[str]:
+    names = [name for name in SOLVERS if is_chosen(name, solvers)]
+    if not names:
+        raise ValueError(f"solvers must be parts of the names {', '.join(SOLVERS)}, got {solvers!r}")
+    return names
+
+
+def _missing(instance: Instance, names: list[str], seeds: range, rows: list[Row]) -> list[tuple[int, str]]:
+    """Return the seeds and solvers that still have to be run on a graph."""
+    own = [row for row in rows if (row["problem"], row["graph"]) == (instance.problem, instance.name)]
+    done = {(row["seed"], row["solver"]) for row in own}
+    solvers = _solvers(instance.problem)
+    return [
+        (seed, name)
+        for seed in seeds
+        for name in names
+        if name in solvers and (seed == seeds[0] or solvers[name] not in DETERMINISTIC_PEERS)
+        if (seed, name) not in done
+    ]
+
+
+def _place(row: Row) -> tuple[int, int, int]:
+    """Return where a row belongs: in the order of graphs, seeds and solvers."""
+    graphs = [(each.problem, each.name) for each in instances()]
+    return graphs.index((row["problem"], row["graph"])), row["seed"], SOLVERS.index(row["solver"])
+
+
+@cache
 def _warm_up() -> None:
     """Compile everything on a small graph, so that no one's time is spent on that."""
     graph = family("gnm 2.5", 30, 0)
@@ -121,25 +180,14 @@ def _warm_up() -> None:
         peer(graph, 0.05, 0)
 
 
+def _solvers(problem: str) -> dict[str, Solver]:
+    return {OURS: partial(_ours, problem)} | (CUT_PEERS if problem == "maxcut" else COVER_PEERS)
+
+
 def _ours(problem: str, graph: Graph, seconds: float, seed: int) -> Found:
     solve = maxcut if problem == "maxcut" else vertex_cover
     found = solve(graph, time_limit=seconds, seed=seed, clock=time.process_time)
     return Found(found.value, found.seconds, [(float(at), float(value)) for at, value in found.history])
-
-
-def _cells(instance: Instance, seeds: range, names: list[str]) -> Iterator[Row]:
-    graph = instance.load()
-    peers = CUT_PEERS if instance.problem == "maxcut" else COVER_PEERS
-    common = {"problem": instance.problem, "graph": instance.name, "limit": instance.seconds}
-    common |= {"known": instance.known, "goal": instance.goal, "share": instance.share}
-    solvers = {OURS: partial(_ours, instance.problem)} | peers
-    for seed in seeds:
-        for name in (name for name in names if name in solvers):
-            if solvers[name] in DETERMINISTIC_PEERS and seed != seeds[0]:
-                continue
-            found = solvers[name](graph, instance.seconds, seed)
-            made = {"solver": name, "seed": seed, "value": found.value, "seconds": found.seconds}
-            yield {**common, **made, "history": [list(pair) for pair in found.history]}
 
 
 def _table(title: str, rows: list[Row]) -> Any:
@@ -171,8 +219,8 @@ def _shown(own: list[Row], solver: str) -> str:
     return middle + (("✓" if _is_reached(own) else "✗") if solver == OURS else "")
 
 
-def _line(instance: Instance, rows: list[Row]) -> str:
-    own = [row for row in rows if (row["problem"], row["graph"]) == (instance.problem, instance.name)]
-    values = {name: [f"{row['value']:g}" for row in found] for (name,), found in grouped(("solver",), own)}
+def _line(rows: list[Row]) -> str:
+    first = rows[0]
+    values = {name: [f"{row['value']:g}" for row in found] for (name,), found in grouped(("solver",), rows)}
     parts = [" ".join([name, *found]) for name, found in values.items()]
-    return f"{instance.problem}: {instance.name}: {', '.join(parts)} (best known {instance.known:g})"
+    return f"{first['problem']}: {first['graph']}: {', '.join(parts)} (best known {first['known']:g})"
