@@ -192,6 +192,9 @@ def test_quick_is_one_seed_with_the_rows_and_chains_of_the_table(monkeypatch: py
         return []
 
     monkeypatch.setattr(learned, "_cells", cells)
+    run(methods="flow", only="2-D|paper")
+    assert {problem.name for problem, *_ in seen} == {MIXTURE.name, "2-D mixture of three, α=1.7"}  # not the paper's form
+    seen.clear()
     assert run(1, 5, quick=True) == []
     assert {(seed, sizes) for _, seed, sizes in seen} == {(1, learned.QUICK)}
     assert [problem.name for problem, *_ in seen][:3] == [MIXTURE.name, "paper's step size", "4-D mixture, α=1.5"]
@@ -246,6 +249,7 @@ def test_paper_gain_ends_where_fula_fails(monkeypatch: pytest.MonkeyPatch) -> No
     [
         ({"only": "5-D"}, "only must be parts of the names of problems, 2-D mixture, α=1.95; .*, got '5-D'"),
         ({"methods": "NUTS"}, "methods must be parts of the names of methods, default; .*, got 'NUTS'"),
+        ({"methods": "flow", "only": "paper"}, "methods must contain 'learned, paper' for the problem \"paper's step"),
         ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
         ({"seeds": 0}, "seeds must be a whole number of at least 1, got 0"),
     ],

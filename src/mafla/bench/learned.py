@@ -118,10 +118,14 @@ def run(
     """
     first, count = _check.whole("seed", seed, 0), 1 if quick else _check.whole("seeds", seeds, 1)
     sizes = settings or (QUICK if quick else Settings())
+    chosen = _chosen(only)
     if methods:
         sizes = sizes._replace(methods=_named(methods))
+        chosen = [each for each in chosen if each.name != PAPER_STEP_SIZE or PAPER in sizes.methods]
+    if not chosen:
+        raise ValueError(f"methods must contain {PAPER!r} for the problem {PAPER_STEP_SIZE!r}, got {methods!r}")
     rows: list[Row] = []
-    for problem in _chosen(only):
+    for problem in chosen:
         for each in range(first, first + count):
             for row in _cells(problem, each, sizes):
                 rows.append(row)

@@ -32,6 +32,7 @@ QUICK = (
     *("funnel, d=10", "horseshoe, d=21", "stretched Gaussian, d=50", "logistic, d=10"),
 )
 W1_DRAWS, REFERENCE, FLOORS, SHARE_DRAWS = 5000, 20_000, 5, 200_000
+BLOCK = 256  # draws of all chains whose distances are found at once
 TRACE = 8  # points in time at which the error is kept, each twice as late as the one before
 
 Row = dict[str, Any]
@@ -167,17 +168,22 @@ class _Judge:
         self.floor = float(np.median([metrics.asinh_wasserstein(draws, self.reference) for draws in iid]))
 
     def __call__(self, found: Drawn, seed: int) -> Row:
-        problem, dim = self.problem, self.problem.dim
-        # Chains after one another would tell nothing of time: draws of all chains at once, in the order of time.
-        distances = np.stack([problem.distance(chain.astype(np.float64)) for chain in found.draws], axis=1)
-        pool = found.draws.reshape(-1, dim)
-        chosen = np.random.default_rng(seed).choice(len(pool), size=min(W1_DRAWS, len(pool)), replace=False)
+        problem, distances = self.problem, self._distances(found.draws)
+        chosen = np.random.default_rng(seed).choice(distances.size, min(W1_DRAWS, distances.size), replace=False)
+        some = found.draws[np.unravel_index(chosen, found.draws.shape[:2])]
         row: Row = {"draws": found.draws.shape[1], "seconds": found.seconds, "warmup_seconds": found.warmup_seconds}
         row |= {"errors": self._errors(distances), "trace": self._trace(distances, found)}
-        row["asinh_w1_ratio"] = metrics.asinh_wasserstein(pool[chosen], self.reference) / self.floor
+        row["asinh_w1_ratio"] = metrics.asinh_wasserstein(some, self.reference) / self.floor
         if problem.locations is not None:
+            pool = found.draws.reshape(-1, problem.dim)
             row["weights_error"] = metrics.weight_error(pool, problem.locations, self.shares)
         return row
+
+    def _distances(self, draws: np.ndarray) -> np.ndarray:
+        """Return the distances of all draws, (draw, chain); by blocks of draws, since chains lie side by side."""
+        chains, count, dim = draws.shape
+        blocks = (draws[:, at : at + BLOCK].astype(np.float64).reshape(-1, dim) for at in range(0, count, BLOCK))
+        return np.concatenate([self.problem.distance(block).reshape(chains, -1).T for block in blocks])
 
     def _errors(self, distances: np.ndarray) -> list[float]:
         pairs = zip(self.thresholds, LEVELS, strict=True)
