@@ -193,7 +193,7 @@ def test_quick_is_one_seed_with_the_rows_and_chains_of_the_table(monkeypatch: py
 
     monkeypatch.setattr(learned, "_cells", cells)
     run(methods="flow", only="2-D|paper")
-    assert {problem.name for problem, *_ in seen} == {MIXTURE.name, "2-D mixture of three, α=1.7"}  # not the paper's form
+    assert {problem.name for problem, *_ in seen} == {MIXTURE.name, "2-D mixture of three, α=1.7"}  # not the paper's
     seen.clear()
     assert run(1, 5, quick=True) == []
     assert {(seed, sizes) for _, seed, sizes in seen} == {(1, learned.QUICK)}

@@ -15,7 +15,7 @@ from mafla.kernels.base import Noise, Pace
 from mafla.kernels.heavy_tail import HeavyTailNoise, HeavyTailParams
 from mafla.kernels.radial_walk import RadialNoise
 
-from .support import Numbers, one_step
+from .support import Numbers, dkw_band, ks_distance, one_step
 
 DIM, DF, ALPHA = 3, 2.0, 1.6
 FACTOR = np.array([[1.0, 0.0, 0.0], [0.5, 2.0, 0.0], [-1.0, 0.3, 0.7]])
@@ -85,9 +85,14 @@ def test_axial_moves_change_one_coordinate_and_each_as_often() -> None:
     assert np.abs(shares - 1 / DIM).max() < 5 * math.sqrt(1 / DIM / chains)
 
 
-def test_on_the_line_there_are_no_axial_moves() -> None:
-    _, infos = one_step(mafla.heavy_tail(lambda x: -jnp.log1p(x @ x)), 0, jnp.ones((2, 1)))
-    assert len(infos.parts) == 2
+def test_on_the_line_chains_jump_by_the_centre_and_the_scale_that_were_learned() -> None:
+    kernel, chains = mafla.heavy_tail(lambda x: -jnp.log1p(((x[0] - 3) / 2) ** 2), 2.0, 1e-12), 30_000
+    learned = kernel.params(1)._replace(center=jnp.array([3.0]), factor=jnp.array([[2.0]]), settled=0.0)
+    states, infos = one_step(kernel._replace(params=learned), 0, jnp.full((chains, 1), 1e6))
+    *_, jump = infos.parts
+    assert float(jump.acceptance_rate.min()) == pytest.approx(1.0, abs=1e-4)  # the law of the jumps is the target
+    away = (np.asarray(states.position[:, 0], np.float64) - 3) / 2
+    assert ks_distance(away, stats.cauchy.cdf) <= dkw_band(chains, 1e-9)
 
 
 def test_the_centre_is_learned_in_haste_first_and_the_radial_scale_then() -> None:

@@ -10,7 +10,7 @@ jump must not be led by the gradient where it starts.
 
 Radial moves multiply all coordinates, axial moves one that is chosen at random. The first are for tails that the
 coordinates share, as in an elliptical law; the second for tails that each has of its own, and for scales that differ
-from place to place.
+from place to place. On the line, where both would be the same, the second are jumps to a draw of a Cauchy law.
 """
 
 import math
@@ -36,6 +36,7 @@ from mafla.kernels.base import (
 )
 from mafla.kernels.compose import CycleInfo, summarise
 from mafla.kernels.elliptical_shape import LARGEST_GAIN, Shape, follow, follow_middle, unit_shape
+from mafla.kernels.line_jump import JumpNoise, jump_noise, line_jump
 from mafla.kernels.proposal import (
     auxiliary_log_ratio,
     default_acceptance,
@@ -78,11 +79,11 @@ class HeavyTailParams(NamedTuple):
 
 
 class HeavyTailNoise(NamedTuple):
-    """The randomness of the three moves of a step, and which coordinate the axial one moves."""
+    """The randomness of the three moves of a step, and which coordinate an axial one moves."""
 
     langevin: Noise
     radial: RadialNoise
-    axial: RadialNoise
+    third: RadialNoise | JumpNoise  # axial, on the line a jump
     axis: Int[Array, ""]
 
 
@@ -91,9 +92,10 @@ def heavy_tail(
 ) -> Kernel:
     """Return the kernel to try first where tails are heavy, or where nothing is known about the target.
 
-    A step is one of `exact_mafla`, in coordinates in which the target is round, followed by one of `radial` and, in
-    more than one dimension, by one of `radial` in a single coordinate. Give it warm-up, in which it learns centre,
-    shape and step sizes from all chains together by estimators that tails cannot break, and many chains, such as 64.
+    A step is one of `exact_mafla`, in coordinates in which the target is round, followed by one of `radial` and by one
+    of `radial` in a single coordinate, on the line by a jump instead of that. Give it warm-up, in which it learns
+    centre, shape and step sizes from all chains together by estimators that tails cannot break, and many chains, such
+    as 64.
 
     Args:
         logdensity: log density at a single point, up to a constant; it is differentiated.
@@ -118,11 +120,11 @@ def heavy_tail(
         return HeavyTailParams(step_size, 1.0, 1.0, jnp.zeros(dim), *unit_shape(dim))
 
     def noise(rng_key: Key[Array, ""], shape: tuple[int, ...], dtype: Any) -> HeavyTailNoise:
-        langevin, radial, axial, axis = jax.random.split(rng_key, 4)
+        langevin, radial, third, axis = jax.random.split(rng_key, 4)
         return HeavyTailNoise(
             langevin_noise(langevin, shape, dtype),
             noise_along_rays(radial, shape, dtype),
-            noise_along_rays(axial, shape, dtype),
+            (jump_noise if shape[0] == 1 else noise_along_rays)(third, shape, dtype),
             jax.random.randint(axis, shape[1:], 0, shape[0]),
         )
 
@@ -132,9 +134,10 @@ def heavy_tail(
         scale = params.settled * params.radial_scale / math.sqrt(2 * dim)
         state, radial = radial_move(init, state, params.center, scale, noise.radial)
         if dim == 1:  # the only axis is the only ray
-            return state, summarise((langevin, radial))
+            state, jump = line_jump(init, state, params.center, params.factor[0, 0], noise.third)
+            return state, summarise((langevin, radial, jump))
         scale, along = params.axial_scale / math.sqrt(2), jnp.arange(dim) == noise.axis
-        state, axial = radial_move(init, state, params.middle, scale, noise.axial, along)
+        state, axial = radial_move(init, state, params.middle, scale, noise.third, along)
         return state, summarise((langevin, radial, axial))
 
     return assemble(init, noise, move, params, _tuned(alpha))
@@ -159,7 +162,7 @@ def _tuned(alpha: float) -> Callable[[HeavyTailParams, LangevinState, CycleInfo,
     tune_langevin, tune_radial = tune_step_size(default_acceptance(alpha)), tune_step_size(RADIAL_ACCEPTANCE)
 
     def tune(params: HeavyTailParams, states: LangevinState, infos: CycleInfo, pace: Pace) -> HeavyTailParams:
-        langevin, radial, axial = *infos.parts[:2], infos.parts[-1]  # on the line, the last are radial moves again
+        langevin, radial, axial = infos.parts  # on the line, the last are jumps, for which no scale is tuned
         radial_scale, axial_scale = (
             tune_radial(StepSize(scale), states, info, pace).step_size
             for scale, info in ((params.radial_scale, radial), (params.axial_scale, axial))
