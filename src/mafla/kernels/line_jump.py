@@ -1,7 +1,7 @@
 """Jumps on the line: the proposal is a draw of the Cauchy law with the centre and the width of the target.
 
-It forgets where the chain is. The Cauchy law covers a body and tails that fall like ``x^-2`` or faster; a mode or a tail
-that it covers badly is left to moves that start where the chain is.
+It forgets where the chain is. The Cauchy law covers a body and tails that fall like ``x^-2`` or faster; modes or tails
+that it covers badly are left to moves that start where the chain is.
 """
 
 from collections.abc import Callable
