@@ -46,7 +46,7 @@ from mafla.kernels.proposal import (
 )
 from mafla.kernels.radial_walk import RadialNoise, radial_move, radial_noise
 
-__all__ = ["HeavyTailNoise", "HeavyTailParams", "heavy_tail"]
+__all__ = ["AxialNoise", "HeavyTailNoise", "HeavyTailParams", "heavy_tail"]
 
 RADIAL_ALPHA, RADIAL_ACCEPTANCE = 1.2, 0.4
 SHAPE_GAIN = 0.25  # of the gain with which step sizes are tuned
@@ -78,13 +78,19 @@ class HeavyTailParams(NamedTuple):
     settled: Any = 1.0
 
 
+class AxialNoise(NamedTuple):
+    """The randomness of an axial move: that of a radial one, and the coordinate that it moves."""
+
+    along: RadialNoise
+    axis: Int[Array, ""]
+
+
 class HeavyTailNoise(NamedTuple):
-    """The randomness of the three moves of a step, and which coordinate an axial one moves."""
+    """The randomness of the three moves of a step; the third is axial, on the line a jump."""
 
     langevin: Noise
     radial: RadialNoise
-    third: RadialNoise | JumpNoise  # axial, on the line a jump
-    axis: Int[Array, ""]
+    third: AxialNoise | JumpNoise
 
 
 def heavy_tail(
@@ -121,11 +127,15 @@ def heavy_tail(
 
     def noise(rng_key: Key[Array, ""], shape: tuple[int, ...], dtype: Any) -> HeavyTailNoise:
         langevin, radial, third, axis = jax.random.split(rng_key, 4)
+        dim, *chains = shape
+
+        def axial() -> AxialNoise:
+            return AxialNoise(noise_along_rays(third, shape, dtype), jax.random.randint(axis, chains, 0, dim))
+
         return HeavyTailNoise(
             langevin_noise(langevin, shape, dtype),
             noise_along_rays(radial, shape, dtype),
-            (jump_noise if shape[0] == 1 else noise_along_rays)(third, shape, dtype),
-            jax.random.randint(axis, shape[1:], 0, shape[0]),
+            jump_noise(third, shape, dtype) if dim == 1 else axial(),
         )
 
     def move(params: HeavyTailParams, state: LangevinState, noise: HeavyTailNoise) -> tuple[LangevinState, CycleInfo]:
@@ -133,12 +143,12 @@ def heavy_tail(
         state, langevin = _langevin_move(init, params, state, noise.langevin, alpha)
         scale = params.settled * params.radial_scale / math.sqrt(2 * dim)
         state, radial = radial_move(init, state, params.center, scale, noise.radial)
-        if dim == 1:  # the only axis is the only ray
-            state, jump = line_jump(init, state, params.center, params.factor[0, 0], noise.third)
-            return state, summarise((langevin, radial, jump))
-        scale, along = params.axial_scale / math.sqrt(2), jnp.arange(dim) == noise.axis
-        state, axial = radial_move(init, state, params.middle, scale, noise.third, along)
-        return state, summarise((langevin, radial, axial))
+        if isinstance(noise.third, JumpNoise):  # the only axis is the only ray
+            state, third = line_jump(init, state, params.center, params.factor[0, 0], noise.third)
+        else:
+            scale, along = params.axial_scale / math.sqrt(2), jnp.arange(dim) == noise.third.axis
+            state, third = radial_move(init, state, params.middle, scale, noise.third.along, along)
+        return state, summarise((langevin, radial, third))
 
     return assemble(init, noise, move, params, _tuned(alpha))
 
