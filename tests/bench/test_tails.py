@@ -39,10 +39,25 @@ def test_modes_are_judged_by_their_weights() -> None:
     assert "Missed: 2 modes at 10, d=2 (near)" in tail_table.summary(rows)
 
 
-def test_growth_has_the_slope_of_the_costs() -> None:
-    sizes = (1, 10, 100)
-    rows = [row(OURS, [0.1] * 3, 2.0 * d, dim=d, problem=f"round Student-t ν=1, d={d}") for d in sizes]
-    assert "like d^1.00" in tail_table.summary(rows)
+def test_growth_has_the_exponents_of_dimension_and_degrees_of_freedom() -> None:
+    rows = [
+        row(OURS, [0.1] * 3, 2.0 * d / nu**0.5, dim=d, problem=f"round Student-t ν={nu}, d={d}")
+        for d in (1, 10, 100)
+        for nu in (1, 2, 5)
+    ]
+    growth = tail_table.describe(rows).renderables[-1]
+    cells = [list(column.cells) for column in growth.columns]
+    assert cells[0] == [
+        "round Student-t ν=1, mafla",
+        "round Student-t ν=2, mafla",
+        "round Student-t ν=5, mafla",
+        "  like",
+    ]
+    assert cells[1] == ["2", "1.4", "0.89", "ν^-0.5"]
+    assert cells[-1] == ["d^1.0"] * 3 + [""]
+    few = tail_table.describe([each for each in rows if each["dim"] < 100]).renderables[-1]
+    assert list(few.columns[-1].cells) == [""] * 4
+    assert len(tail_table.describe(rows[:2]).renderables) == 1  # two sizes tell nothing
 
 
 def test_tables_have_a_row_for_each_problem_and_group() -> None:

@@ -1,6 +1,5 @@
 """What `mafla bench tails` says about its rows: a table against NUTS, one against all peers, growth, and a picture."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -25,12 +24,13 @@ GOALS = {
 WEIGHTS_GOAL = 0.02
 PICTURED = ("round Student-t ν=1, d=10", "round Student-t ν=2, d=10", "round Student-t ν=5, d=10", "logistic, d=10")
 FIXED_ERROR = 0.1  # to which the time is given
+LEAST_SIZES = 3  # that tell how it grows
 
 Row = dict[str, Any]
 
 
 def describe(rows: list[Row]) -> Any:
-    """Return tables: each problem against NUTS, groups against every peer, and the weights of modes.
+    """Return tables: each problem against NUTS, groups against every peer, weights of modes, and growth.
 
     Example:
         >>> row = {"problem": "funnel, d=10", "group": "curved", "dim": 10, "start": "near", "seed": 0, "seconds": 1.0}
@@ -40,18 +40,17 @@ def describe(rows: list[Row]) -> Any:
     """
     from rich.console import Group
 
-    return Group(*(table for table in (_against_nuts(rows), _against_peers(rows), _weights(rows)) if table.row_count))
+    tables = (_against_nuts(rows), _against_peers(rows), _weights(rows), _growth(rows))
+    return Group(*(table for table in tables if table.row_count))
 
 
 def summary(rows: list[Row]) -> str:
-    """Return in words which goals were reached, and how the time to a fixed error grows; see `describe`."""
+    """Return in words which goals were reached; see `describe`."""
     cells = [own for _, own in grouped(("problem", "start"), rows)]
     judged = [(own, verdict) for own in cells if (verdict := _is_reached(own)) is not None]
     missed = [f"{own[0]['problem']} ({own[0]['start']})" for own, verdict in judged if not verdict]
-    lines = [f"Goals reached on {len(judged) - len(missed)} of {len(judged)} problems and starts."]
-    if missed:
-        lines.append(f"Missed: {'; '.join(missed)}.")
-    return " ".join(lines) + "".join(f"\n{line}" for line in _growth(rows))
+    text = f"Goals reached on {len(judged) - len(missed)} of {len(judged)} problems and starts."
+    return text + (f" Missed: {'; '.join(missed)}." if missed else "")
 
 
 def efficiency(rows: list[Row], peer: str, level: float) -> float | None:
@@ -166,18 +165,44 @@ def _grid(title: str, caption: str, headings: tuple[str, ...]) -> Any:
     return grid
 
 
-def _growth(rows: list[Row]) -> Iterator[str]:
-    """Say how the time to a fixed error grows with the dimension, for each kind of Student-t law and sampler."""
-    near = [row for row in rows if "Student-t ν" in row["problem"] and row["start"] == "near"]
-    named = [row | {"law": row["problem"].split(",")[0]} for row in near]
-    for (law, sampler), own in grouped(("law", "sampler"), named):
-        costs = {dim: _cost(cell, 0.99) for (dim,), cell in grouped(("dim",), own)}
-        if len(costs) < 3 or sampler not in (OURS, NUTS):
-            continue
-        seconds = np.array(list(costs.values()), dtype=float) / FIXED_ERROR**2
-        slope = np.polyfit(np.log(list(costs)), np.log(seconds), 1)[0]
-        shown = ", ".join(f"{value:.2g} s at d={dim}" for dim, value in zip(costs, seconds, strict=True))
-        yield f"{law}, {sampler}: an error of {FIXED_ERROR:g} at 0.99 takes {shown}: like d^{slope:.2f}."
+def _growth(rows: list[Row]) -> Any:
+    """Return the time to a fixed error on Student-t laws, against d and against ν, with the exponents of both."""
+    two = [row for row in rows if row["start"] == "near" and row["sampler"] in (OURS, NUTS)]
+    near = [row | found for row in two if (found := _student(row["problem"]))]
+    dims, dfs = (sorted({row[name] for row in near}) for name in ("dim", "df"))
+    if max(len(dims), len(dfs)) < LEAST_SIZES:
+        near = []
+    caption = f"seconds to an error of {FIXED_ERROR:g} at the 0.99-quantile, from near, and how they grow"
+    grid = _grid("growth", caption, ("law", *(f"d={dim}" for dim in dims), "like"))
+    for (kind, sampler), own in grouped(("kind", "sampler"), near):
+        times = {
+            df: {dim: _time(cell) for (dim,), cell in grouped(("dim",), part)} for (df,), part in grouped(("df",), own)
+        }
+        for df, by_dim in times.items():
+            cells = [_short(by_dim.get(dim)) for dim in dims]
+            grid.add_row(f"{kind} ν={df:g}, {sampler}", *cells, _power("d", by_dim))
+        by_df = [{df: by_dim[dim] for df, by_dim in times.items() if dim in by_dim} for dim in dims]
+        grid.add_row("  like", *(_power("ν", each) for each in by_df), "", end_section=True)
+    return grid
+
+
+def _student(problem: str) -> Row | None:
+    """Return the kind and the degrees of freedom of a Student-t law from its name; None for other problems."""
+    kind, _, rest = problem.partition(" ν=")
+    return {"kind": kind, "df": float(rest.split(",")[0])} if rest and "Student-t" in kind else None
+
+
+def _time(rows: list[Row]) -> float:
+    cost = _cost(rows, 0.99)
+    assert cost is not None
+    return cost / FIXED_ERROR**2
+
+
+def _power(name: str, times: dict[float, float]) -> str:
+    """Return the power law through seconds by size, such as ``d^1.5``; of few sizes none."""
+    if len(times) < LEAST_SIZES:
+        return ""
+    return f"{name}^{np.polyfit(np.log(list(times)), np.log(list(times.values())), 1)[0]:.1f}"
 
 
 def _root_mean_square(rows: list[Row]) -> float | None:
