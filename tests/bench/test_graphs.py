@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mafla import plots
-from mafla.bench import graphs
+from mafla.bench import gathering, graphs
 from mafla.bench.graph_instances import Instance, instances
 from mafla.graphs.families import family
 from mafla.graphs.graph import Graph
@@ -35,7 +35,7 @@ def rows() -> list[dict[str, Any]]:
     lines: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(graphs, "instances", lambda: SMALL)
-        patch.setattr(graphs, "processes", AtOnce)
+        patch.setattr(gathering, "processes", AtOnce)
         found = graphs.run(0, 2, report=lambda line, _: lines.append(line))
     assert sorted(line.split(":")[1] for line in lines) == [" one", " two"]
     return found
@@ -51,7 +51,7 @@ def test_all_solvers_get_every_graph(rows: list[dict[str, Any]]) -> None:
 
 def test_what_is_known_is_not_run_again(rows: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graphs, "instances", lambda: SMALL)
-    monkeypatch.setattr(graphs, "processes", AtOnce)
+    monkeypatch.setattr(gathering, "processes", AtOnce)
     lines: list[str] = []
     half = [row for row in rows if row["seed"] == 0 or row["solver"] == "networkx"]
     again = graphs.run(0, 2, known=half, report=lambda line, _: lines.append(line))
@@ -69,7 +69,7 @@ def test_a_failing_solver_is_not_passed_over(monkeypatch: pytest.MonkeyPatch) ->
         raise RuntimeError("as it was told")
 
     monkeypatch.setattr(graphs, "_solvers", lambda _problem: {"networkx": fail})
-    monkeypatch.setattr(graphs, "processes", AtOnce)
+    monkeypatch.setattr(gathering, "processes", AtOnce)
     with pytest.raises(RuntimeError, match="as it was told"):
         graphs.run(seeds=1, only="G1", solvers="networkx")
 

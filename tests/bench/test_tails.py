@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import pytest
 
-from mafla.bench import tail_samplers, tail_table, tails
+from mafla.bench import gathering, tail_samplers, tail_table, tails
 from mafla.bench.tail_problems import Problem, problems, start
 from mafla.bench.tail_samplers import NUTS, OURS, SAMPLERS, VARIANTS, Drawn
 
@@ -115,7 +115,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
         return run
 
     monkeypatch.setattr(tails, "SAMPLERS", {**SAMPLERS, OURS: make})
-    monkeypatch.setattr(tails, "processes", ThreadPoolExecutor)
+    monkeypatch.setattr(gathering, "processes", ThreadPoolExecutor)
     return seen
 
 
@@ -136,7 +136,7 @@ def test_a_failing_sampler_is_not_passed_over(monkeypatch: pytest.MonkeyPatch) -
         raise RuntimeError("as it was told")
 
     monkeypatch.setattr(tails, "SAMPLERS", {**SAMPLERS, OURS: make})
-    monkeypatch.setattr(tails, "processes", ThreadPoolExecutor)
+    monkeypatch.setattr(gathering, "processes", ThreadPoolExecutor)
     with pytest.raises(RuntimeError, match="as it was told"):
         tails.run(only="round Student-t ν=5, d=10", samplers=OURS)
 

@@ -11,9 +11,8 @@ from scipy import stats
 
 import mafla
 from mafla import targets
-from mafla.kernels.base import Noise, Pace
+from mafla.kernels.base import Noise, Pace, ScalarNoise
 from mafla.kernels.heavy_tail import AxialNoise, HeavyTailNoise, HeavyTailParams
-from mafla.kernels.radial_walk import RadialNoise
 
 from .support import Numbers, dkw_band, ks_distance, one_step
 
@@ -47,7 +46,7 @@ def test_the_acceptance_is_the_ratio_of_densities_given_the_scale() -> None:
 
     def one(step: Any, x: Any, normal: Any, log_scale: Any) -> tuple[Any, Any]:
         params = HeavyTailParams(step, 1.0, 0.0, *ROUND[:2], jnp.asarray(FACTOR), settled=0.0)
-        sure, ray = jnp.asarray(-jnp.inf), RadialNoise(jnp.ones(()), jnp.asarray(-jnp.inf))
+        sure, ray = jnp.asarray(-jnp.inf), ScalarNoise(jnp.ones(()), jnp.asarray(-jnp.inf))
         noise = HeavyTailNoise(Noise(normal, log_scale, sure), ray, AxialNoise(ray, jnp.asarray(0)))
         state, info = kernel.move(params, kernel.init(x), noise)
         return state.position, info.parts[0].acceptance_rate

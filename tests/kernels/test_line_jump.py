@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from mafla import targets
-from mafla.kernels.base import WalkState
-from mafla.kernels.line_jump import JumpNoise, jump_noise, line_jump
+from mafla.kernels.base import ScalarNoise, WalkState, draw_scalar
+from mafla.kernels.line_jump import JUMP_ALPHA, line_jump
 
 from .support import Numbers, dkw_band, ks_distance
 
@@ -25,7 +25,7 @@ def init(position: Any) -> WalkState:
 @jax.jit
 @jax.vmap
 def jump(x: Any, cauchy: Any, log_uniform: Any) -> Any:
-    state, info = line_jump(init, init(x[None]), jnp.array([CENTER]), SCALE, JumpNoise(cauchy, log_uniform))
+    state, info = line_jump(init, init(x[None]), jnp.array([CENTER]), SCALE, ScalarNoise(cauchy, log_uniform))
     return state.position[0], info
 
 
@@ -49,10 +49,10 @@ def test_flux_there_is_flux_back() -> None:
 
 
 def test_the_noise_is_cauchy() -> None:
-    noise = jump_noise(jax.random.key(0), (1, PAIRS), jnp.float32)
-    assert noise.cauchy.shape == noise.log_uniform.shape == (PAIRS,)
-    assert ks_distance(np.asarray(noise.cauchy, np.float64), stats.cauchy.cdf) <= dkw_band(PAIRS, 1e-9)
-    assert abs(float(jnp.corrcoef(jnp.arctan(noise.cauchy), noise.log_uniform)[0, 1])) < 5 / np.sqrt(PAIRS)
+    noise = draw_scalar(JUMP_ALPHA)(jax.random.key(0), (1, PAIRS), jnp.float32)
+    assert noise.number.shape == noise.log_uniform.shape == (PAIRS,)
+    assert ks_distance(np.asarray(noise.number, np.float64), stats.cauchy.cdf) <= dkw_band(PAIRS, 1e-9)
+    assert abs(float(jnp.corrcoef(jnp.arctan(noise.number), noise.log_uniform)[0, 1])) < 5 / np.sqrt(PAIRS)
 
 
 @pytest.mark.parametrize("cauchy", [np.inf, -np.inf, 3e38])

@@ -9,8 +9,8 @@ import pytest
 
 import mafla
 from mafla import targets
-from mafla.kernels.base import StepSize
-from mafla.kernels.radial_walk import LARGEST_STEP, RadialNoise, radial_move
+from mafla.kernels.base import ScalarNoise, StepSize
+from mafla.kernels.radial_walk import LARGEST_STEP, radial_move
 
 from .support import Numbers, batch_noise, dkw_band, ks_distance, many, normals, one_step, stable_cdf
 
@@ -36,7 +36,7 @@ def test_flux_there_is_flux_back(moving: int) -> None:
     @jax.jit
     @jax.vmap
     def move(x: Any, step: Any, sure: Any) -> Any:
-        state, info = radial_move(init, init(x), jnp.asarray(CENTER), 1.0, RadialNoise(step, sure), along)
+        state, info = radial_move(init, init(x), jnp.asarray(CENTER), 1.0, ScalarNoise(step, sure), along)
         return state.position, jnp.log(info.acceptance_rate)
 
     def propose(x: Numbers, step: Numbers) -> tuple[Numbers, Numbers]:
@@ -74,7 +74,7 @@ def test_the_logarithm_of_the_factor_is_stable_with_the_scale(scale: float | Non
 def test_steps_to_the_ends_of_the_range_are_turned_down_and_not_reported(step: float) -> None:
     kernel = mafla.radial(lambda _: jnp.zeros(()), scale=1.0)
     x = jnp.full((1, 2), 1e10)
-    noise = RadialNoise(jnp.array([step], jnp.float32), jnp.full(1, -jnp.inf))
+    noise = ScalarNoise(jnp.array([step], jnp.float32), jnp.full(1, -jnp.inf))
     states, infos = many(kernel)(StepSize(1.0), x, noise)
     assert bool(jnp.isfinite(states.position).all())
     assert not infos.is_nonfinite.any()
@@ -84,7 +84,7 @@ def test_steps_to_the_ends_of_the_range_are_turned_down_and_not_reported(step: f
 
 def test_noise_is_one_number_for_each_chain() -> None:
     noise = batch_noise(mafla.radial(STUDENT.logdensity), jax.random.key(0), jnp.zeros((7, DIM)))
-    assert noise.log_factor.shape == noise.log_uniform.shape == (7,)
+    assert noise.number.shape == noise.log_uniform.shape == (7,)
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from mafla import _check
+from mafla.bench.gathering import Report, Row, gather
 from mafla.bench.graph_instances import Instance, instances
 from mafla.bench.graph_peers import COVER_PEERS, CUT_PEERS, DETERMINISTIC_PEERS, Found
 from mafla.bench.selection import grouped, is_chosen
-from mafla.executing import Cell, processes, run_cells
+from mafla.executing import Cell
 from mafla.graphs.families import family
 from mafla.graphs.graph import Graph
 from mafla.graphs.maxcut import maxcut
@@ -25,7 +26,6 @@ QUICK = ("BA, N=1024, seed 0", "gnp 0.2, N=256, seed 0", "G1", "G14", "G32", "gn
 QUICK_SHARE = 0.25  # of the seconds
 PICTURED = ("G14", "G32", "G55")
 
-Row = dict[str, Any]
 Solver = Callable[[Graph, float, int], Found]
 
 
@@ -37,7 +37,7 @@ def run(
     solvers: str = "",
     workers: int = 1,
     known: Iterable[Row] = (),
-    report: Callable[[str, list[Row]], object] = lambda _line, _rows: None,
+    report: Report = lambda _line, _rows: None,
 ) -> list[Row]:
     """Let every solver have every graph; a row is a graph, a solver and a seed.
 
@@ -74,16 +74,7 @@ def run(
         for each in chosen
         if (runs := _missing(each, names, range(first, first + count), rows))
     ]
-
-    def finish(_part: Cell, made: Any, error: BaseException | None) -> None:
-        if error is not None:
-            raise error
-        rows.extend(made)
-        rows.sort(key=_place)
-        report(_line(made), rows)
-
-    run_cells(measure, parts, partial(processes, workers), finish)
-    return rows
+    return gather(measure, parts, rows, workers, _place, _line, report)
 
 
 def measure(part: Cell) -> list[Row]:

@@ -6,19 +6,19 @@ ours: how many times longer it must run for the same error.
 """
 
 import time
-from collections.abc import Callable, Iterable
-from functools import cache, partial
-from typing import Any
+from collections.abc import Iterable
+from functools import cache
 
 import jax
 import numpy as np
 
 from mafla import _check, metrics
+from mafla.bench.gathering import Report, Row, gather
 from mafla.bench.selection import is_chosen
 from mafla.bench.tail_problems import LEVELS, Problem, problems, start
 from mafla.bench.tail_samplers import NUTS, OURS, SAMPLERS, VARIANTS, Drawn, suits
 from mafla.bench.tail_table import describe, picture, summary
-from mafla.executing import Cell, processes, run_cells
+from mafla.executing import Cell
 
 __all__ = ["describe", "picture", "run", "summary"]
 
@@ -35,8 +35,6 @@ W1_DRAWS, REFERENCE, FLOORS, SHARE_DRAWS = 5000, 20_000, 5, 200_000
 BLOCK = 256  # draws of all chains whose distances are found at once
 TRACE = 8  # points in time at which the error is kept, each twice as late as the one before
 
-Row = dict[str, Any]
-
 
 def run(
     seed: int = 0,
@@ -47,7 +45,7 @@ def run(
     seconds: float = 3.0,
     workers: int = 1,
     known: Iterable[Row] = (),
-    report: Callable[[str, list[Row]], object] = lambda _line, _rows: None,
+    report: Report = lambda _line, _rows: None,
 ) -> list[Row]:
     """Let samplers have problems for the same seconds.
 
@@ -86,16 +84,7 @@ def run(
         for name in names
         if suits(name, each) and (runs := _missing(each, name, range(first, first + count), limit, rows))
     ]
-
-    def finish(_part: Cell, made: Any, error: BaseException | None) -> None:
-        if error is not None:
-            raise error
-        rows.extend(made)
-        rows.sort(key=_place)
-        report(_line(made), rows)
-
-    run_cells(measure, parts, partial(processes, workers), finish)
-    return rows
+    return gather(measure, parts, rows, workers, _place, _line, report)
 
 
 def measure(part: Cell) -> list[Row]:

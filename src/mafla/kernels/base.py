@@ -20,6 +20,7 @@ __all__ = [
     "LangevinState",
     "Noise",
     "Pace",
+    "ScalarNoise",
     "StepSize",
     "WalkState",
     "assemble",
@@ -27,6 +28,7 @@ __all__ = [
     "call_score",
     "check_kernel",
     "draw_noise",
+    "draw_scalar",
     "keep",
     "metropolis",
     "params_at",
@@ -52,6 +54,13 @@ class Noise(NamedTuple):
     normal: Position
     log_scale: Any = None  # log A of the stable vector sqrt(2A) z
     log_uniform: Any = None
+
+
+class ScalarNoise(NamedTuple):
+    """The randomness of a step that is one number for each chain."""
+
+    number: Scalar  # symmetric stable, of unit scale
+    log_uniform: Scalar
 
 
 class Pace(NamedTuple):
@@ -142,6 +151,19 @@ def draw_noise(alpha: float | None, *, accept: bool) -> Callable[[Key[Array, ""]
 
     def noise(rng_key: Key[Array, ""], shape: tuple[int, ...], dtype: Any) -> Noise:
         return Noise(*stable.draws.draw_parts(rng_key, shape, shape[1:], alpha, accept=accept, dtype=dtype))
+
+    return noise
+
+
+def draw_scalar(alpha: float) -> Callable[[Key[Array, ""], tuple[int, ...], Any], ScalarNoise]:
+    """Return the noise of a step that is one stable number for each chain."""
+
+    def noise(rng_key: Key[Array, ""], shape: tuple[int, ...], dtype: Any) -> ScalarNoise:
+        chains = shape[1:]
+        normal, log_scale, log_uniform = stable.draws.draw_parts(
+            rng_key, chains, chains, alpha, accept=True, dtype=dtype
+        )
+        return ScalarNoise(stable.draws.amplitude(log_scale) * normal, log_uniform)
 
     return noise
 

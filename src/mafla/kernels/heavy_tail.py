@@ -28,15 +28,17 @@ from mafla.kernels.base import (
     LangevinState,
     Noise,
     Pace,
+    ScalarNoise,
     StepSize,
     assemble,
     draw_noise,
+    draw_scalar,
     metropolis,
     tune_step_size,
 )
 from mafla.kernels.compose import CycleInfo, summarise
 from mafla.kernels.elliptical_shape import LARGEST_GAIN, Shape, follow, follow_middle, unit_shape
-from mafla.kernels.line_jump import JumpNoise, jump_noise, line_jump
+from mafla.kernels.line_jump import JUMP_ALPHA, line_jump
 from mafla.kernels.proposal import (
     auxiliary_log_ratio,
     default_acceptance,
@@ -44,7 +46,7 @@ from mafla.kernels.proposal import (
     stable_step,
     start_from_logdensity,
 )
-from mafla.kernels.radial_walk import RadialNoise, radial_move, radial_noise
+from mafla.kernels.radial_walk import radial_move
 
 __all__ = ["AxialNoise", "HeavyTailNoise", "HeavyTailParams", "heavy_tail"]
 
@@ -81,7 +83,7 @@ class HeavyTailParams(NamedTuple):
 class AxialNoise(NamedTuple):
     """The randomness of an axial move: that of a radial one, and the coordinate that it moves."""
 
-    along: RadialNoise
+    along: ScalarNoise
     axis: Int[Array, ""]
 
 
@@ -89,8 +91,8 @@ class HeavyTailNoise(NamedTuple):
     """The randomness of the three moves of a step; the third is axial, on the line a jump."""
 
     langevin: Noise
-    radial: RadialNoise
-    third: AxialNoise | JumpNoise
+    radial: ScalarNoise
+    third: AxialNoise | ScalarNoise
 
 
 def heavy_tail(
@@ -120,7 +122,8 @@ def heavy_tail(
     _check.function("logdensity", logdensity)
     alpha, step_size = _check.stability_index(alpha, above=1), _check.positive("step_size", step_size)
     init = start_from_logdensity(logdensity)
-    langevin_noise, noise_along_rays = draw_noise(alpha, accept=True), radial_noise(RADIAL_ALPHA)
+    langevin_noise = draw_noise(alpha, accept=True)
+    noise_along_rays, jump_noise = draw_scalar(RADIAL_ALPHA), draw_scalar(JUMP_ALPHA)
 
     def params(dim: int) -> HeavyTailParams:
         return HeavyTailParams(step_size, 1.0, 1.0, jnp.zeros(dim), *unit_shape(dim))
@@ -143,11 +146,11 @@ def heavy_tail(
         state, langevin = _langevin_move(init, params, state, noise.langevin, alpha)
         scale = params.settled * params.radial_scale / math.sqrt(2 * dim)
         state, radial = radial_move(init, state, params.center, scale, noise.radial)
-        if isinstance(noise.third, JumpNoise):  # the only axis is the only ray
-            state, third = line_jump(init, state, params.center, params.factor[0, 0], noise.third)
-        else:
+        if isinstance(noise.third, AxialNoise):
             scale, along = params.axial_scale / math.sqrt(2), jnp.arange(dim) == noise.third.axis
             state, third = radial_move(init, state, params.middle, scale, noise.third.along, along)
+        else:  # the only axis is the only ray
+            state, third = line_jump(init, state, params.center, params.factor[0, 0], noise.third)
         return state, summarise((langevin, radial, third))
 
     return assemble(init, noise, move, params, _tuned(alpha))

@@ -6,35 +6,30 @@ heavy-tailed law is short, and a random walk there crosses it in a few steps.
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
-from mafla import _check, stable
+from mafla import _check
 from mafla.kernels.base import (
     Info,
     Kernel,
+    ScalarNoise,
     StepSize,
     WalkState,
     assemble,
     call_logdensity,
+    draw_scalar,
     metropolis,
     tune_step_size,
 )
 
-__all__ = ["RadialNoise", "radial", "radial_move", "radial_noise"]
+__all__ = ["radial", "radial_move"]
 
 LARGEST_STEP = 80.0  # of the logarithm of the radius: e^80 is about the largest float32 has room for
 Position = Float[Array, " dim"]
-
-
-class RadialNoise(NamedTuple):
-    """The randomness of a radial step."""
-
-    log_factor: Float[Array, ""]  # of unit scale
-    log_uniform: Float[Array, ""]
 
 
 def radial(
@@ -73,28 +68,16 @@ def radial(
             raise ValueError(f"center must have the shape of a position, {position.shape}, got {middle.shape}")
         return WalkState(position, call_logdensity(logdensity, position))
 
-    def move(params: StepSize, state: WalkState, noise: RadialNoise) -> tuple[WalkState, Info]:
+    def move(params: StepSize, state: WalkState, noise: ScalarNoise) -> tuple[WalkState, Info]:
         unit = 1.0 if scale is not None else 1 / math.sqrt(2 * state.position.shape[0])
         about = jnp.zeros_like(state.position) if middle is None else jnp.asarray(middle, state.position.dtype)
         return radial_move(init, state, about, unit * params.step_size, noise)
 
-    return assemble(init, radial_noise(alpha), move, StepSize(known), tune_step_size(target_acceptance))
-
-
-def radial_noise(alpha: float) -> Callable[[Key[Array, ""], tuple[int, ...], Any], RadialNoise]:
-    """Return the noise of a radial step: one stable number for each chain; see `radial_move`."""
-
-    def noise(rng_key: Key[Array, ""], shape: tuple[int, ...], dtype: Any) -> RadialNoise:
-        chains = shape[1:]
-        parts = stable.draws.draw_parts(rng_key, chains, chains, alpha, accept=True, dtype=dtype)
-        normal, log_scale, log_uniform = parts
-        return RadialNoise(stable.draws.amplitude(log_scale) * normal, log_uniform)
-
-    return noise
+    return assemble(init, draw_scalar(alpha), move, StepSize(known), tune_step_size(target_acceptance))
 
 
 def radial_move(
-    init: Callable[[Position], Any], state: Any, center: Position, scale: Any, noise: RadialNoise, along: Any = True
+    init: Callable[[Position], Any], state: Any, center: Position, scale: Any, noise: ScalarNoise, along: Any = True
 ) -> tuple[Any, Info]:
     """Propose a point on the ray through the position, and accept it or not.
 
@@ -103,10 +86,10 @@ def radial_move(
         state: where the chain is.
         center: from where the ray starts.
         scale: of the logarithm of the factor.
-        noise: see `radial_noise`.
+        noise: its number is the logarithm of the factor over the scale.
         along: which coordinates are moved, in the space of which the ray is; all of them unless given.
     """
-    step, moving = scale * noise.log_factor, jnp.broadcast_to(along, state.position.shape)
+    step, moving = scale * noise.number, jnp.broadcast_to(along, state.position.shape)
     position = jnp.where(moving, center + jnp.exp(step) * (state.position - center), state.position)
     # What leaves the range of numbers, there or on the way back, is turned down without being evaluated.
     is_inside = (jnp.abs(step) <= LARGEST_STEP) & jnp.all(jnp.isfinite(position))
