@@ -123,9 +123,15 @@ def _directions(vectors: Vectors) -> Vectors:
 
 
 def _middle(vectors: Vectors) -> Float[Array, "dim 1"]:
-    """Return a step from the origin towards the spatial median, in which a long vector counts no more than others."""
+    """Return where vectors lie together: their mean direction, as far as half of them are long.
+
+    A long vector counts no more than others; nor does a short one, as a gradient far out is.
+
+    >>> _middle(jnp.array([[3.0, 3.0, 1e9, 3e-9]])).tolist()
+    [[3.0]]
+    """
     lengths = _lengths(vectors)
-    return jnp.sum(vectors / lengths, axis=1, keepdims=True) / jnp.sum(1 / lengths)
+    return jnp.mean(vectors / lengths, axis=1, keepdims=True) * jnp.median(lengths)
 
 
 def _lengths(vectors: Vectors) -> Float[Array, " chains"]:
