@@ -41,7 +41,7 @@ help: ## list the targets
 
 setup: .venv/.ready .venv-core/.ready ## make both environments, pinned by hash
 
-demo: .venv-core/.ready ## sample a few hard targets and write the results to demo/
+demo: .venv-core/.ready ## learn from draws of a heavy-tailed mixture, sample it nine ways, and write to demo/
 	$(CORE)/mafla demo --output demo
 
 test: .venv/.ready ## run the tests and the examples in docstrings, without the slow ones

@@ -114,8 +114,8 @@ def _about(results: list[Result], quick: bool) -> str:
     using = "; ".join(dict.fromkeys(each for result in results for each in result.versions))
     return (
         f"Written by `mafla reproduce` from its results ({using}). {size} Verdicts are computed: a claim holds if our"
-        " figures bear it out. Figures are medians, with the range over seeds in brackets. W1 and quantile errors are"
-        " those of the last states of chains that start at rows of the data."
+        " figures bear it out. Figures are medians, in brackets the range over seeds, or over what a claim is about."
+        " W1 and quantile errors are those of the last states of chains that start at rows of the data."
     )
 
 

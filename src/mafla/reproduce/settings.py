@@ -112,7 +112,7 @@ def _draw(rows: list[Row]) -> Any:
 EXPERIMENT = Experiment(
     "settings",
     "Not in the paper: the sweep that chooses what it does not state",
-    "Networks and trainings are the defaults of `fit_score`, `fit_acceptance` and `fit_energy`.",
+    "Networks and trainings are the defaults, but for that of an energy, which has half as many steps.",
     _cells,
     _measure,
     {"": _draw},
