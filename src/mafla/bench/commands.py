@@ -12,6 +12,7 @@ from mafla.terminal import Json, Output, Quick, Rows, Seed, SeedsUnlessQuick, co
 __all__ = ["bench"]
 
 LearnedQuick = Annotated[bool, Parameter(help="One seed and shorter trainings: less than 20 minutes on two cores.")]
+SizesQuick = Annotated[bool, Parameter(help="One seed, and no table of a million rows.")]
 GraphsQuick = Annotated[bool, Parameter(help="One seed, a few graphs and a quarter of the time: two minutes.")]
 TailsQuick = Annotated[bool, Parameter(help="One seed, a third of the problems, ours and NUTS: less than 15 minutes.")]
 TailsSeconds = Annotated[float, Parameter(name="--time", help="Seconds of each sampler for warm-up and draws.")]
@@ -57,6 +58,21 @@ def learned(
 
     about = {"seed": seed, "seeds": seeds, "quick": quick, "only": only, "methods": methods}
     _in_parts("learned", job, output, as_json, about)
+
+
+@bench.command
+def sizes(
+    *,
+    seed: Seed = 0,
+    seeds: SeedsUnlessQuick = 3,
+    output: Output = None,
+    as_json: Json = False,
+    quick: SizesQuick = False,
+) -> None:
+    """Measure what the defaults learn from tables of 1 to 64 columns and 500 to a million rows."""
+    from mafla.bench import sizes as job
+
+    _in_parts("sizes", job, output, as_json, {"seed": seed, "seeds": seeds, "quick": quick})
 
 
 @bench.command

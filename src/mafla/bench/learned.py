@@ -41,6 +41,7 @@ __all__ = [
     "Yardstick",
     "cell",
     "describe",
+    "line",
     "make_yardstick",
     "nearest_to_w1",
     "paper_gain",
@@ -129,7 +130,7 @@ def run(
         for each in range(first, first + count):
             for row in _cells(problem, each, sizes):
                 rows.append(row)
-                report(_line(row), rows)
+                report(line(row), rows)
         jax.clear_caches()  # hundreds of compiled trainings, none of which is used again
     return rows
 
@@ -171,6 +172,20 @@ def make_yardstick(case: Case) -> Yardstick:
     truth = np.asarray(problem.logdensity(parts[1]), np.float64)
     reference, points, *iid = (np.asarray(part, np.float64) for part in parts)
     return Yardstick(reference, _floor([(draws, reference) for draws in iid]), (points, truth))
+
+
+def line(row: Row) -> str:
+    """Return what is said about a cell when it is done.
+
+    Example:
+        >>> line({"problem": "1-D", "seed": 0, "method": "flow", "error": "ValueError: no"})
+        '1-D, seed 0, flow: failed, ValueError: no'
+    """
+    cell_name = f"{row['problem']}, seed {row['seed']}, {row['method']}"
+    if row["error"]:
+        return f"{cell_name}: failed, {row['error']}"
+    asinh_w1, q99 = row["asinh_w1_ratio"], row["q99_error_ratio"]
+    return f"{cell_name}: asinh W1 {asinh_w1:.3g} and q0.99 {q99:.3g} times the floor, {row['seconds']:.0f} s"
 
 
 def paper_gain(case: Case, judge: Yardstick) -> list[Row]:
@@ -281,11 +296,3 @@ def _judged(found: Outcome, problem: Problem, judge: Yardstick) -> Row:
         pairs = zip(found.start.T, found.end.T, strict=True)
         row["remembered"] = np.mean([stats.spearmanr(*pair).statistic for pair in pairs])
     return {name: float(value) if value is not None and math.isfinite(value) else None for name, value in row.items()}
-
-
-def _line(row: Row) -> str:
-    cell_name = f"{row['problem']}, seed {row['seed']}, {row['method']}"
-    if row["error"]:
-        return f"{cell_name}: failed, {row['error']}"
-    asinh_w1, q99 = row["asinh_w1_ratio"], row["q99_error_ratio"]
-    return f"{cell_name}: asinh W1 {asinh_w1:.3g} and q0.99 {q99:.3g} times the floor, {row['seconds']:.0f} s"

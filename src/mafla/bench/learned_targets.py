@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from mafla import _check, targets
 from mafla.targets.base import LogDensity
 
-__all__ = ["Problem", "daily_returns", "problems", "synthetic", "train_and_held_out"]
+__all__ = ["Problem", "daily_returns", "mixture", "problems", "synthetic", "train_and_held_out"]
 
 # The markets, the modules of arch.data that hold them, and the columns with their daily closing prices.
 MARKETS = {
@@ -67,12 +67,30 @@ def synthetic() -> list[Problem]:
     angles = 2 * np.pi * np.arange(3) / 3
     triangle = 6 * np.column_stack([np.cos(angles), np.sin(angles)])
     return [
-        _mixture("2-D mixture, α=1.95", 1.95, [[-5.0, 0.0], [5.0, 0.0]], [0.2, 0.8]),
-        _mixture("4-D mixture, α=1.5", 1.5, [[-2.5] * 4, [2.5] * 4], [0.3, 0.7]),
-        _mixture("1-D, α=1.2", 1.2, [[0.0]], [1.0]),
-        _mixture("8-D bimodal, α=1.9", 1.9, [[-1.0] * 8, [1.0] * 8], [0.6, 0.4]),
-        _mixture("2-D mixture of three, α=1.7", 1.7, triangle, [0.5, 0.3, 0.2]),
+        mixture("2-D mixture, α=1.95", 1.95, [[-5.0, 0.0], [5.0, 0.0]], [0.2, 0.8]),
+        mixture("4-D mixture, α=1.5", 1.5, [[-2.5] * 4, [2.5] * 4], [0.3, 0.7]),
+        mixture("1-D, α=1.2", 1.2, [[0.0]], [1.0]),
+        mixture("8-D bimodal, α=1.9", 1.9, [[-1.0] * 8, [1.0] * 8], [0.6, 0.4]),
+        mixture("2-D mixture of three, α=1.7", 1.7, triangle, [0.5, 0.3, 0.2]),
     ]
+
+
+def mixture(name: str, alpha: float, locations: ArrayLike, weights: ArrayLike) -> Problem:
+    """Return a mixture of isotropic stable laws.
+
+    Args:
+        name: for tables.
+        alpha: the stability index of all.
+        locations: the modes, of shape (modes, dim).
+        weights: of the modes.
+
+    Example:
+        >>> mixture("two", 1.5, [[-1.0], [1.0]], [0.3, 0.7]).dim
+        1
+    """
+    target = targets.stable_mixture(alpha, locations, weights)
+    centres, shares = np.asarray(locations, np.float64), np.asarray(weights, np.float64)
+    return Problem(name, target.dim, alpha, target.sample, target.logdensity, centres, shares)
 
 
 def daily_returns() -> Problem:
@@ -117,12 +135,6 @@ def train_and_held_out(
     order = np.asarray(jax.random.permutation(key_train, len(problem.rows)))
     half = len(order) // 2
     return problem.rows[order[:half]], problem.rows[order[half:]]
-
-
-def _mixture(name: str, alpha: float, locations: ArrayLike, weights: ArrayLike) -> Problem:
-    target = targets.stable_mixture(alpha, locations, weights)
-    centres, shares = np.asarray(locations, np.float64), np.asarray(weights, np.float64)
-    return Problem(name, target.dim, alpha, target.sample, target.logdensity, centres, shares)
 
 
 def _load(module: str) -> Any:
