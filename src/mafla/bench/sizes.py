@@ -23,14 +23,14 @@ QUICK_ROWS = ROWS[:2]
 ALPHA, MODES, WEIGHTS = 1.7, (-2.5, 2.5), (0.3, 0.7)  # of the first law, which has two modes in every column
 DF = 2.0  # of the second, whose columns are independent
 HEADINGS = {
-    "asinh_w1_ratio": "asinh W1",
+    "asinh_w1_ratio": "asinh\nW1",
     "q99_error_ratio": "q0.99",
     "weights_error": "weights",
     "logdensity_mean": "log p",
     "logdensity_sd": "±",
     "score_error": "score",
-    "seconds_fit": "sampler s",
-    "seconds_score": "score s",
+    "seconds_fit": "sampler\ns",
+    "seconds_score": "score\ns",
 }
 
 Row = dict[str, Any]
@@ -91,6 +91,7 @@ def describe(rows: list[Row]) -> Any:
         >>> describe([row]).row_count  # with the name of the law
         2
     """
+    from rich import box
     from rich.table import Table
 
     seeds = len({row["seed"] for row in rows})
@@ -99,7 +100,7 @@ def describe(rows: list[Row]) -> Any:
         "many independent draws (5000, or as many as rows); largest error of a mode's weight; mean and standard "
         "deviation of the error of the log density; relative error of the score; seconds to fit, with compilation"
     )
-    grid = Table(title="The defaults on tables of all sizes", caption=caption)
+    grid = Table(title="The defaults on tables of all sizes", caption=caption, box=box.SIMPLE_HEAD, padding=0)
     for heading in ("columns", "rows", *HEADINGS.values()):
         grid.add_column(heading, justify="right", no_wrap=True)
     for (law,), same_law in grouped(("law",), rows):
