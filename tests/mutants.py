@@ -22,7 +22,7 @@ MALA, LINE, UNDERDAMPED = (
     f"kernels/{name}.py" for name in ("metropolis_langevin", "score_fractional", "fractional_underdamped")
 )
 LEARNED, CYCLE, TEMPERED = "kernels/learned_fractional.py", "kernels/compose.py", "kernels/tempered.py"
-RADIAL, JUMP = "kernels/radial_walk.py", "kernels/line_jump.py"
+RADIAL, JUMP, SHAPE = (f"kernels/{name}.py" for name in ("radial_walk", "line_jump", "elliptical_shape"))
 DRAWS, DRIFT, PROGRAM, RUN = "stable/draws.py", "drift.py", "program.py", "run.py"
 SBM, MATCHING, TRAINING, FILES = (f"learn/{name}.py" for name in ("balance", "score_matching", "training", "files"))
 
@@ -42,6 +42,7 @@ CHECK_SBM, CHECK_PAIRS, CHECK_MATCHING, CHECK_TRAINING, CHECK_FILES = (
     f"tests/learn/test_{name}.py" for name in ("balance", "balance_pairs", "score_matching", "training", "model_files")
 )
 RAYS = "tests/kernels/test_radial_walk.py::test_flux_there_is_flux_back"
+LOST = "tests/kernels/test_elliptical_shape.py::test_the_shape_is_seen_from_a_small_cloud_far_away"
 JUMPS = "tests/kernels/test_line_jump.py::test_flux_there_is_flux_back"
 EXCHANGE = "tests/kernels/test_tempered.py::test_exchanges_balance_at_every_pair_of_points"
 LADDER = "tests/kernels/test_tempered.py::test_rungs_move_to_where_refusals_are"
@@ -117,6 +118,7 @@ MUTANTS = (
     Mutant("axial-with-the-volume-of-all", RADIAL, "jnp.sum(moving) * step", "len(moving) * step", f"{RAYS}[1]"),
     Mutant("jump-without-its-law", JUMP, " + log_law(state.position) - log_law(position)", "", JUMPS),
     Mutant("jump-by-another-law", JUMP, "2 * jnp.log", "3 * jnp.log", JUMPS),
+    Mutant("shape-hidden-by-a-lost-chain", SHAPE, "* jnp.median(lengths)", "/ jnp.mean(1 / lengths)", LOST),
     Mutant("exchange-the-wrong-way", TEMPERED, "(here[:-1] - here[1:])", "(here[1:] - here[:-1])", EXCHANGE),
     Mutant("exchange-without-reference", TEMPERED, "everyone.logdensity - reference", "everyone.logdensity", EXCHANGE),
     Mutant("ladder-not-even", TEMPERED, "jnp.interp(parts,", "jnp.interp(so_far,", LADDER),
