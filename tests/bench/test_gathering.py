@@ -1,14 +1,11 @@
 """Gathering rows: in their places whatever is done first, each part told at once, no failure passed over."""
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 
 from mafla.bench import gathering
-from mafla.bench.gathering import gather
-
-Row = dict[str, Any]
+from mafla.bench.gathering import Row, gather
 
 
 def work(part: Row) -> list[Row]:

@@ -17,6 +17,7 @@ from jaxtyping import Float
 from scipy import stats
 
 from mafla import _check, metrics
+from mafla.bench.gathering import Report, Row
 from mafla.bench.learned_methods import METHODS, Case, Outcome, Settings, make_case, run_chains
 from mafla.bench.learned_table import (
     DEFAULT,
@@ -73,7 +74,6 @@ NUMBERS = (
 LARGEST_STEP_SIZE = 10.0
 YARDSTICK_KEY = 3  # 0 and 1 are those of the rows, 2 that of the methods
 
-Row = dict[str, Any]
 Rows = Float[np.ndarray, "n dim"]
 
 
@@ -97,7 +97,7 @@ def run(
     quick: bool = False,
     only: str = "",
     methods: str = "",
-    report: Callable[[str, list[Row]], object] = lambda _line, _rows: None,
+    report: Report = lambda _line, _rows: None,
     settings: Settings | None = None,
 ) -> list[Row]:
     """Measure every method on every problem.

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-import numpy as np
+from mafla.bench.selection import median
 
 __all__ = ["DEFAULT", "LAST_STATES", "PAPER", "PAPER_STEP_SIZE", "PAPER_W1", "UNADJUSTED", "describe", "summary"]
 
@@ -81,8 +81,8 @@ def summary(rows: list[Row]) -> str:
     """
     own = [row for row in rows if row["problem"] == PAPER_STEP_SIZE]
     unadjusted, learned = ([row for row in own if row["method"] == method] for method in (UNADJUSTED, PAPER))
-    gains = [_median(learned, name) for name in GAINS]
-    before = [_median(unadjusted, name) for name in ("step_size", "w1", "q99_error")]
+    gains = [median(learned, name) for name in GAINS]
+    before = [median(unadjusted, name) for name in ("step_size", "w1", "q99_error")]
     if None in (*gains, *before):
         return ""
     step_size, w1, q99 = map(_digits, before)
@@ -102,7 +102,7 @@ def _shown(problem: str, method: str, rows: list[Row], is_best: bool) -> list[st
     goals = GOALS | (GOALS_OF_TIME if problem == PAPER_PROBLEM else {}) if method == DEFAULT else {}
     if is_best and problem != PAPER_STEP_SIZE:
         goals = GOALS_LEARNED
-    return [name, *(_marked(_median(rows, column), goals.get(column)) for column in COLUMNS)]
+    return [name, *(_marked(median(rows, column), goals.get(column)) for column in COLUMNS)]
 
 
 def _marked(value: float | None, goal: float | None) -> str:
@@ -117,14 +117,9 @@ def _best_learned(rows: list[Row]) -> str | None:
     worst: dict[str, float] = {}
     for problem, method in dict.fromkeys((row["problem"], row["method"]) for row in own):
         same = [row for row in own if (row["problem"], row["method"]) == (problem, method)]
-        ratio = _median(same, "asinh_w1_ratio")
+        ratio = median(same, "asinh_w1_ratio")
         worst[method] = max(worst.get(method, 0.0), math.inf if ratio is None else ratio)
     return min(worst, key=lambda method: worst[method], default=None)
-
-
-def _median(rows: list[Row], name: str) -> float | None:
-    values = [row[name] for row in rows if row.get(name) is not None]
-    return float(np.median(values)) if values else None
 
 
 def _digits(value: float | None) -> str:

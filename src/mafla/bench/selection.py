@@ -1,9 +1,11 @@
-"""Choosing what a benchmark runs by parts of names, and grouping its rows by what they have in common."""
+"""Choosing what a benchmark runs by parts of names, grouping its rows by what they share, and their medians."""
 
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["grouped", "is_chosen"]
+import numpy as np
+
+__all__ = ["grouped", "is_chosen", "median"]
 
 
 def is_chosen(name: str, parts: str) -> bool:
@@ -27,3 +29,14 @@ def grouped(names: tuple[str, ...], rows: list[dict[str, Any]]) -> Iterator[tupl
     for row in rows:
         groups.setdefault(tuple(row[name] for name in names), []).append(row)
     yield from groups.items()
+
+
+def median(rows: list[dict[str, Any]], name: str) -> float | None:
+    """Return the median of a number over the rows that have it, or None.
+
+    Example:
+        >>> median([{"a": 1.0}, {"a": None}, {"a": 3.0}], "a")
+        2.0
+    """
+    values = [row[name] for row in rows if row.get(name) is not None]
+    return float(np.median(values)) if values else None

@@ -1,7 +1,6 @@
 """What the defaults make of tables of all sizes: from 1 to 64 columns, from 500 to a million rows, nothing tuned."""
 
 import itertools
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,11 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from mafla import _check
+from mafla.bench.gathering import Report, Row
 from mafla.bench.learned import Yardstick, cell, line, make_yardstick
 from mafla.bench.learned_methods import METHODS, Case, Settings, make_case
 from mafla.bench.learned_table import DEFAULT
 from mafla.bench.learned_targets import Problem, mixture, train_and_held_out
-from mafla.bench.selection import grouped
+from mafla.bench.selection import grouped, median
 
 __all__ = ["describe", "run", "score_error", "summary"]
 
@@ -33,14 +33,12 @@ HEADINGS = {
     "seconds_score": "score\ns",
 }
 
-Row = dict[str, Any]
-
 
 def run(
     seed: int = 0,
     seeds: int = 3,
     quick: bool = False,
-    report: Callable[[str, list[Row]], object] = lambda _line, _rows: None,
+    report: Report = lambda _line, _rows: None,
     settings: Settings | None = None,
 ) -> list[Row]:
     """Learn from tables of all sizes by the defaults of `HeavyTailSampler` and `fit_score`.
@@ -120,12 +118,13 @@ def summary(rows: list[Row]) -> str:
         '0 of 1 failed; at most 1 times the floor by asinh W1 and 1 by the 0.99-quantile, 1 s to fit.'
     """
     failed = sum(row["error"] is not None for row in rows)
-    own = [same for _, same in grouped(("law", "columns", "rows"), rows)]
-    worst = {name: np.max([_median(each, name) for each in own]) for name in ("asinh_w1_ratio", "q99_error_ratio")}
-    slowest = np.max([_median(each, name) for each in own for name in ("seconds_fit", "seconds_score")])
+    sizes = [own for _, own in grouped(("law", "columns", "rows"), rows)]
+    names = ("asinh_w1_ratio", "q99_error_ratio", "seconds_fit", "seconds_score")
+    worst = np.array([[median(own, name) for name in names] for own in sizes], float)  # None is NaN, and seen
+    asinh_w1, q99, *seconds = worst.max(axis=0)
     return (
-        f"{failed} of {len(rows)} failed; at most {worst['asinh_w1_ratio']:.3g} times the floor by asinh W1 and "
-        f"{worst['q99_error_ratio']:.3g} by the 0.99-quantile, {slowest:.0f} s to fit."
+        f"{failed} of {len(rows)} failed; at most {asinh_w1:.3g} times the floor by asinh W1 and {q99:.3g} by the "
+        f"0.99-quantile, {max(seconds):.0f} s to fit."
     )
 
 
@@ -151,16 +150,12 @@ def _measure(law: str, columns: int, seed: int, sizes: Settings) -> Row:
     return row | {"score_error": score_error(case, judge), "seconds_score": case.score()[1]}
 
 
-def _median(rows: list[Row], name: str) -> float:
-    return float(np.median([math.nan if row[name] is None else row[name] for row in rows]))
-
-
 def _shown(rows: list[Row], name: str) -> str:
     """Return a median; nothing where the law has no such measure."""
-    median = _median(rows, name)
-    if math.isnan(median):
+    found = median(rows, name)
+    if found is None:
         return "failed" if any(row["error"] for row in rows) else ""
-    return f"{median:.0f}" if name.startswith("seconds") else f"{median:.2g}"
+    return f"{found:.0f}" if name.startswith("seconds") else f"{found:.2g}"
 
 
 LAWS: dict[str, Callable[[int], Problem]] = {"two modes": _two_modes, "independent": _independent}

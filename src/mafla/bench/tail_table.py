@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mafla.bench.selection import grouped
+from mafla.bench.selection import grouped, median
 from mafla.bench.tail_problems import LEVELS
 from mafla.bench.tail_samplers import NUTS, OURS
 
@@ -121,7 +121,7 @@ def _against_nuts(rows: list[Row]) -> Any:
     for (problem, begin), own in grouped(("problem", "start"), rows):
         ours, theirs = ([row for row in own if row["sampler"] == name] for name in (OURS, NUTS))
         times = [efficiency(own, NUTS, level) for level in LEVELS]
-        distances = [_median(part, "asinh_w1_ratio") for part in (ours, theirs)]
+        distances = [median(part, "asinh_w1_ratio") for part in (ours, theirs)]
         numbers = [_root_mean_square(ours), _root_mean_square(theirs), *times, *distances]
         grid.add_row(f"{problem}, {begin}{_mark(own)}", *map(_short, numbers))
     return grid
@@ -133,7 +133,7 @@ def _weights(rows: list[Row]) -> Any:
         "modes", "largest error of the share of draws nearest to a mode, median over the seeds", ("problem", *samplers)
     )
     for (problem, begin), own in grouped(("problem", "start"), [row for row in rows if row["group"] == "modes"]):
-        found = [_median([row for row in own if row["sampler"] == name], "weights_error") for name in samplers]
+        found = [median([row for row in own if row["sampler"] == name], "weights_error") for name in samplers]
         grid.add_row(f"{problem}, {begin}{_mark(own)}", *map(_short, found))
     return grid
 
@@ -207,10 +207,6 @@ def _power(name: str, times: dict[float, float]) -> str:
 
 def _root_mean_square(rows: list[Row]) -> float | None:
     return float(np.sqrt(np.mean([row["errors"][1] ** 2 for row in rows]))) if rows else None
-
-
-def _median(rows: list[Row], name: str) -> float | None:
-    return float(np.median([row[name] for row in rows])) if rows and name in rows[0] else None
 
 
 def _mark(rows: list[Row]) -> str:
