@@ -99,6 +99,26 @@ def test_every_sampler_finds_the_middle_of_an_easy_law(name: str, monkeypatch: p
     assert np.median(problem.distance(found.draws.reshape(-1, 10))) == pytest.approx(half, rel=0.3)
 
 
+@pytest.mark.parametrize(("burn_in", "is_dropped"), [(0.0, False), (0.5, True)])
+def test_what_is_drawn_while_burning_in_is_not_kept(burn_in: float, is_dropped: bool) -> None:
+    """A sampler that counts its steps shows which of them were kept."""
+    problem = next(each for each in problems() if each.dim == 1)
+    run = tail_samplers._in_chunks(
+        lambda _key, start: (0 * start, start),
+        lambda state, _key, _tuned: state + 1,
+        problem,
+        2,
+        burn_in,
+        position=lambda state: state,
+    )
+    found = run(jax.random.key(0), np.zeros((2, 1), np.float32), 0.1)
+    first, count = found.draws[0, 0, 0], found.draws.shape[1]
+    assert (first > tail_samplers.CHUNK) == is_dropped
+    np.testing.assert_array_equal(found.draws[0, :, 0], first + np.arange(count))
+    assert (found.warmup_seconds > 0.01) == is_dropped
+    assert found.seconds >= 0.1
+
+
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """Put independent draws in the place of our sampler, and say which starts and seeds it was run with."""

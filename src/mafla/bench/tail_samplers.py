@@ -2,9 +2,10 @@
 
 A sampler is made for a problem, which compiles it; it is then run with a key, a start and seconds. The seconds count
 warm-up and draws. Who is not done with warm-up when they are over goes on until it is and draws a little, and what it
-took is said.
+took is said. Whose warm-up tunes step sizes alone does not keep what it draws in the first quarter of its seconds.
 """
 
+import itertools
 import time
 from collections.abc import Callable
 from functools import partial
@@ -30,6 +31,7 @@ OURS, TEMPERED, NUTS = "mafla", "mafla tempered", "BlackJAX NUTS"
 WARMUP = 400  # steps; as few as leave all of them most of the time for draws
 MOST_NUMBERS = 5 * 10**7  # that a run may keep
 CHUNK = 10  # draws between looks at the clock
+BURN_IN = 0.25  # share of the seconds of samplers whose warm-up is short for them
 MALA_ACCEPTANCE = 0.574
 
 
@@ -146,10 +148,10 @@ def blackjax_mala(problem: Problem, chains: int) -> Run:
     def advance(state: Any, key: Key[Array, ""], tuned: Any) -> Any:
         return kernel(key, state, problem.logdensity, tuned)[0]
 
-    return _in_chunks(warm, advance, problem, chains)
+    return _in_chunks(warm, advance, problem, chains, burn_in=BURN_IN)
 
 
-def numpyro_sampler(problem: Problem, chains: int, kind: str) -> Run:
+def numpyro_sampler(problem: Problem, chains: int, kind: str, burn_in: float = 0.0) -> Run:
     """Return NumPyro's NUTS or Barker's proposal, all chains in one batch, warmed up by its own rules."""
     from numpyro import infer
 
@@ -170,11 +172,11 @@ def numpyro_sampler(problem: Problem, chains: int, kind: str) -> Run:
 
     # A first call outside of any transformation, since the kernel keeps functions from it.
     kernel.init(jax.random.key(0), WARMUP, jnp.zeros(problem.dim), (), {})
-    return _in_chunks(warm, advance, problem, chains, position=lambda state: state.z)
+    return _in_chunks(warm, advance, problem, chains, burn_in, position=lambda state: state.z)
 
 
 def emcee_stretch(problem: Problem, chains: int) -> Run:
-    """Return emcee's stretch moves; it needs twice as many walkers as dimensions, and no warm-up but a burn-in."""
+    """Return emcee's stretch moves; it needs twice as many walkers as dimensions, and has no warm-up at all."""
     import emcee
 
     walkers = max(chains, 2 * problem.dim + 2)
@@ -183,6 +185,9 @@ def emcee_stretch(problem: Problem, chains: int) -> Run:
     def logdensities(points: np.ndarray) -> np.ndarray:
         found = np.asarray(batch(jnp.asarray(points, jnp.result_type(float))), np.float64)
         return np.where(np.isnan(found), -np.inf, found)
+
+    for count in {walkers, walkers // 2, walkers - walkers // 2}:  # at the start, and the halves that take turns
+        logdensities(np.zeros((count, problem.dim)))
 
     def run(key: Key[Array, ""], start: Chains, seconds: float) -> Drawn:
         began = time.perf_counter()
@@ -197,7 +202,7 @@ def emcee_stretch(problem: Problem, chains: int) -> Run:
         while not sampler.iteration or (sampler.iteration < most and time.perf_counter() - began < seconds):
             state = sampler.run_mcmc(state, min(CHUNK, most - sampler.iteration), skip_initial_state_check=True)
         seconds, chain = time.perf_counter() - began, np.swapaxes(sampler.get_chain(), 0, 1)
-        return Drawn(chain[:, chain.shape[1] // 4 :], seconds, seconds / 4)
+        return Drawn(chain[:, int(BURN_IN * chain.shape[1]) :], seconds, BURN_IN * seconds)
 
     return run
 
@@ -207,9 +212,13 @@ def _in_chunks(
     advance: Any,
     problem: Problem,
     chains: int,
+    burn_in: float = 0.0,
     position: Callable[[Any], Any] = lambda state: state.position,
 ) -> Run:
-    """Return a run of a sampler of BlackJAX's form: warm up, then draw in chunks until the time is over."""
+    """Return a run of a sampler of BlackJAX's form: warm up, then draw in chunks until the time is over.
+
+    What is drawn in the first part of the seconds, a share ``burn_in`` of them, counts as warm-up.
+    """
 
     def chunk(states: Any, tuned: Any, key: Key[Array, ""]) -> tuple[Any, Array]:
         def step(states: Any, step_key: Key[Array, ""]) -> tuple[Any, Array]:
@@ -228,12 +237,17 @@ def _in_chunks(
         began = time.perf_counter()
         made: list[np.ndarray] = []
         states, tuned = jax.block_until_ready(warmed(key, jnp.asarray(start, shape.dtype)))
-        warmup_seconds = time.perf_counter() - began
-        while not made or (time.perf_counter() - began < seconds and len(made) < most):
-            states, found = drawn(states, tuned, jax.random.fold_in(key, len(made) + 1))
-            made.append(np.asarray(found))
-        seconds = time.perf_counter() - began
-        return Drawn(np.swapaxes(np.concatenate(made), 0, 1), seconds, warmup_seconds)
+        now = warmup_seconds = time.perf_counter() - began
+        for number in itertools.count(1):
+            states, found = drawn(states, tuned, jax.random.fold_in(key, number))
+            kept, now = np.asarray(found), time.perf_counter() - began
+            if now < burn_in * seconds:
+                warmup_seconds = now
+                continue
+            made.append(kept)
+            if now >= seconds or len(made) >= most:
+                break
+        return Drawn(np.swapaxes(np.concatenate(made), 0, 1), now, warmup_seconds)
 
     return run
 
@@ -244,7 +258,7 @@ SAMPLERS: dict[str, Callable[[Problem, int], Run]] = {
     NUTS: blackjax_nuts,
     "BlackJAX MALA": blackjax_mala,
     "NumPyro NUTS": partial(numpyro_sampler, kind="NUTS"),
-    "NumPyro Barker": partial(numpyro_sampler, kind="BarkerMH"),
+    "NumPyro Barker": partial(numpyro_sampler, kind="BarkerMH", burn_in=BURN_IN),
     "emcee": emcee_stretch,
 }
 # Ours with another α, to see what it matters; run only where they are named.
