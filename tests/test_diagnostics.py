@@ -216,3 +216,10 @@ def test_summary_of_few_draws_does_not_judge_the_tail() -> None:
 def test_summary_names_bad_trees(tree: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         summary(tree)
+
+
+def test_a_single_chain_that_never_moved_is_named() -> None:
+    draws = np.zeros((1, 200, 2))
+    draws[..., 1] = np.random.default_rng(0).normal(size=200)
+    with pytest.warns(NotMixedWarning, match="in dim 0: "):
+        summary(tree_of(draws))

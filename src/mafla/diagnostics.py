@@ -127,7 +127,7 @@ def summary(tree: xarray.DataTree) -> xarray.Dataset:
     finite, infinite = tail["tail_index_upper"] >= 2, tail["tail_index_upper"] < 2  # NaN is neither
     columns |= tail | {name: np.where(finite, value, np.nan) for name, value in moments.items()}
     labels_of = draws["dim"].values
-    stuck = np.isnan(columns["r_hat"]) & (draws.sizes["chain"] > 1)
+    stuck = np.isnan(columns["r_hat" if draws.sizes["chain"] > 1 else "ess_bulk"])  # R-hat of one chain is unknown
     _warn(
         "the chains have not mixed (R-hat) in",
         labels_of[(columns["r_hat"] > MIXED) | stuck],
