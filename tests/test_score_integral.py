@@ -75,6 +75,31 @@ def test_tails_are_right_when_all_there_is_is_a_score() -> None:
         assert abs(shares.mean() - (1 - level)) < 5 * shares.std() / 8
 
 
+def test_a_centre_of_another_dimension_is_refused() -> None:
+    logdensity = mafla.integrate_score(STUDENT.score, center=[0.0, 5.0])
+    with pytest.raises(ValueError, match="center must be a number or of the dimension of positions, 4, got 2"):
+        logdensity(jnp.zeros(DIM))
+
+
+@pytest.mark.usefixtures("x64")
+def test_nodes_are_doubled_until_the_error_is_small() -> None:
+    mixture = targets.gaussian_mixture([[-8.0, 0.0], [8.0, 0.0]], [0.5, 0.5])
+    points = np.asarray(mixture.sample(jax.random.key(0), 100))
+    coarse = mafla.integrate_score(mixture.score, nodes=8)
+    fine = coarse.refined(points, 1e-3)
+    assert coarse.error(points).max() > 1e-3 >= fine.error(points).max()
+    assert mafla.integrate_score(mixture.score, nodes=fine.nodes // 2).error(points).max() > 1e-3
+    exact = mixture.logdensity(jnp.asarray(points)) - mixture.logdensity(jnp.zeros(2))
+    np.testing.assert_allclose(jax.vmap(fine)(jnp.asarray(points)), exact, atol=2e-3)
+    assert fine.refined(points, 1e-3) is fine
+
+
+def test_a_tolerance_that_no_number_of_nodes_reaches_is_said_with_what_was_reached() -> None:
+    logdensity = mafla.integrate_score(lambda x: jnp.where(x > 0.3, -1.0, 1.0), nodes=2)
+    with pytest.raises(ValueError, match=r"tolerance must be .* 2048 nodes leave an error of .*, got 1e-09"):
+        logdensity.refined(np.ones((3, 1)), 1e-9)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
