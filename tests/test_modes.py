@@ -42,3 +42,13 @@ def test_bad_settings_are_refused() -> None:
         mafla.find_modes(logdensity, jax.random.key(0), np.zeros((4, 1)), steps=1)
     with pytest.raises(ValueError, match="positions must"):
         mafla.find_modes(logdensity, jax.random.key(0), [[np.nan]])
+
+
+@pytest.mark.slow
+def test_modes_of_a_learned_density_are_found() -> None:
+    """A learned density is a tree of arrays, which cannot be hashed."""
+    rows = np.random.default_rng(0).normal(size=(500, 1)) + np.random.default_rng(1).choice([-9.0, 9.0], (500, 1))
+    learned = mafla.fit_energy(jax.random.key(0), rows, progress=False)
+    law = mafla.find_modes(learned, jax.random.key(1), rows[:8], steps=100)
+    assert float(law.centers.min()) == pytest.approx(-9, abs=1)
+    assert float(law.centers.max()) == pytest.approx(9, abs=1)

@@ -71,7 +71,14 @@ def find_modes(
     )
 
 
-@lru_cache(maxsize=8)
 def _kernels(logdensity: Callable[[Float[Array, " dim"]], Float[Array, ""]]) -> tuple[Kernel, Kernel]:
     """Return the same kernels for the same target, so that they are compiled once."""
+    try:
+        return _kept_kernels(logdensity)
+    except TypeError:  # a learned density is a tree of arrays, which have no hash
+        return _kept_kernels.__wrapped__(logdensity)
+
+
+@lru_cache(maxsize=8)
+def _kept_kernels(logdensity: Callable[[Float[Array, " dim"]], Float[Array, ""]]) -> tuple[Kernel, Kernel]:
     return annealed(logdensity, 1.0), heavy_tail(logdensity)

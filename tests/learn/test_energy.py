@@ -103,6 +103,13 @@ def test_a_wrong_mass_is_corrected() -> None:
     assert mass(logdensity(module._normalised(found, wrong))) == pytest.approx(1, abs=5e-3)
 
 
+@pytest.mark.parametrize("far", [1e20, -1e30, 1e38])
+def test_there_is_no_density_where_squares_overflow(student: Energy, far: float) -> None:
+    """A NaN there would be counted and warned of by every run whose long moves try such points."""
+    assert float(student(jnp.full(1, far))) == -np.inf
+    assert np.isfinite(float(student(jnp.full(1, np.sign(far) * 1e14))))
+
+
 def test_the_density_of_student_rows_integrates_to_one(student: Energy) -> None:
     assert mass(student) == pytest.approx(1, abs=1e-2)
 

@@ -17,6 +17,7 @@ from mafla import _check
 from mafla.learn import files, score_matching
 from mafla.learn.networks import EnergyNetwork, Frame, Point, Scalar
 from mafla.learn.prepare import LEAST_ROWS, Prepared, prepare
+from mafla.learn.table import FARTHEST
 from mafla.learn.training import History, Schedule, train
 
 __all__ = ["Energy", "contrastive_loss", "fit_energy"]
@@ -29,6 +30,8 @@ DEFAULT = Schedule(steps=3000, batch_size=1024, learning_rate=5e-3, check_every=
 
 class Energy(eqx.Module):
     """A log density that was learned from data: call it at a single point.
+
+    Beyond 1e15 quantile scales of the data, where squares would overflow, there is no density.
 
     Attributes:
         frame: units and base of the data.
@@ -46,7 +49,8 @@ class Energy(eqx.Module):
         """Return the normalised log density at a point."""
         unit_point = self.frame.units(point)
         volume = jnp.sum(jnp.log(self.frame.scale))
-        return self.frame.base.logdensity(unit_point) + self.network(self.frame, unit_point) - volume
+        value = self.frame.base.logdensity(unit_point) + self.network(self.frame, unit_point) - volume
+        return jnp.where(jnp.max(jnp.abs(unit_point)) <= FARTHEST, value, -jnp.inf)
 
     def score(self, point: Point) -> Point:
         """Return the gradient of the log density at a point."""
