@@ -58,7 +58,7 @@ def test_every_rung_keeps_its_law() -> None:
     start = np.stack([np.interp(random.uniform(size=SIZE), cdf, grid) for grid, cdf in laws()], axis=1)[..., None]
     x = jnp.asarray(start, jnp.float32)
     known = jax.vmap(jax.vmap(lambda at: LangevinState(at, TARGET.logdensity(at), TARGET.score(at))))(x)
-    state = TemperedState(known.position[:, -1], known.logdensity[:, -1], known)
+    state = TemperedState(known.position[:, -1], known.logdensity[:, -1], known.drift[:, -1], known)
     state, (moves, exchanges) = run(kernel, params, state, STEPS)
     assert ((moves > 0.2) & (moves < 0.99)).all()
     assert ((exchanges > 0.2) & (exchanges < 0.99)).all()
@@ -171,3 +171,10 @@ def test_it_is_refused_in_a_cycle() -> None:
     kernel = mafla.cycle(mafla.tempered(TARGET.logdensity), mafla.mala(TARGET.logdensity, 0.1))
     with pytest.raises(ValueError, match="got one with replicas"):
         kernel.init(jnp.zeros(1))
+
+
+def test_a_start_without_gradient_is_refused() -> None:
+    """One such chain would turn exchanges off for all."""
+    kernel = mafla.tempered(lambda x: -jnp.linalg.norm(x), rungs=4)
+    with pytest.raises(ValueError, match=r"positions must have a finite drift, got .* at positions\[1\]"):
+        mafla.sample(kernel, jax.random.key(0), np.array([[1.0], [0.0]]), 10, warmup=10, progress=False)

@@ -35,10 +35,11 @@ class TemperedNoise(NamedTuple):
 
 
 class TemperedState(NamedTuple):
-    """The replicas, (rungs, …), the last of which is at the target, and where that one is."""
+    """The replicas, (rungs, …), the last of which is at the target, and what is known of that one."""
 
     position: Position
     logdensity: Float[Array, ""]
+    drift: Position
     replicas: LangevinState
 
 
@@ -123,7 +124,7 @@ def tempered(
 
 
 def _at_target(replicas: LangevinState) -> TemperedState:
-    return TemperedState(replicas.position[-1], replicas.logdensity[-1], replicas)
+    return TemperedState(replicas.position[-1], replicas.logdensity[-1], replicas.drift[-1], replicas)
 
 
 def _exchange(
