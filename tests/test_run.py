@@ -17,7 +17,8 @@ import xarray as xr
 
 import mafla
 from mafla import program, run
-from mafla.run import NonFiniteWarning
+from mafla.learn.mixture import fit_mixture
+from mafla.run import NonFiniteWarning, ShortWarmupWarning
 
 TARGET = mafla.targets.student_t(2, 3)
 KERNEL = mafla.exact_mafla(TARGET.logdensity, 1.5, 0.5)
@@ -156,6 +157,47 @@ def test_time_limit_returns_what_has_been_drawn(monkeypatch: pytest.MonkeyPatch)
         made.append(draws(tree).shape[1])
         assert np.array_equal(draws(tree), whole[:, : made[-1]])
     assert 0 < made[0] < made[1] < made[2] < steps  # one chunk at least, whatever the limit
+
+
+def test_compilation_is_no_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a clock on which nothing but compilation takes time, a limit a little above that is long enough."""
+    clock, start, seconds = [0.0], np.zeros((8, 3)), list[float]()
+    monkeypatch.setattr(run, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+
+    def slow_to_trace(x: jax.Array) -> jax.Array:
+        clock[0] += 1
+        return TARGET.logdensity(x)
+
+    for limit in (None, 0.1):
+        began = clock[0]
+        kernel = mafla.frw(slow_to_trace, 1.5, 1.0)  # anew, so that it is compiled anew
+        enough = limit and limit + seconds[0]
+        tree = mafla.sample(kernel, KEY, start, 2000, warmup=3000, progress=False, time_limit=enough)
+        seconds.append(clock[0] - began)
+    assert seconds[0] == seconds[1] > 2
+    assert tree.attrs["warmup"] == 3000
+    assert draws(tree).shape[1] == 2000
+    assert tree.attrs["stopped_early"] == 0
+
+
+def test_a_warm_up_that_was_cut_short_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = itertools.count()
+    monkeypatch.setattr(run, "time", SimpleNamespace(monotonic=lambda: 0.1 * next(ticks)))
+    with pytest.warns(ShortWarmupWarning, match=r"time_limit ended warm-up after \d+ of 1000000 steps"):
+        tree = mafla.sample(KERNEL, KEY, np.zeros((8, 3)), 10, warmup=10**6, progress=False, time_limit=2.0)
+    assert 0 < tree.attrs["warmup"] < 10**6
+    assert draws(tree).shape[1] == 10
+    assert tree.attrs["stopped_early"] == 1
+
+
+@pytest.mark.parametrize("chains", [1, 2, 5])
+def test_old_style_keys_are_as_good_as_new_ones(chains: int) -> None:
+    law = fit_mixture(KEY, jnp.asarray(TARGET.sample(KEY, 200)))
+    kernel, start = mafla.mode_jumps(TARGET.logdensity, law), np.zeros((chains, 3))
+    new, old = (
+        mafla.sample(kernel, make(0), start, 20, progress=False) for make in (jax.random.key, jax.random.PRNGKey)
+    )
+    assert np.array_equal(draws(new), draws(old))
 
 
 def test_ctrl_c_returns_what_has_been_drawn(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from mafla.program import Draws, Program, compile_program, empty_buffer
 from mafla.progress import Report, progress_bar
 from mafla.samples import to_datatree
 
-__all__ = ["NonFiniteWarning", "sample"]
+__all__ = ["NonFiniteWarning", "ShortWarmupWarning", "sample"]
 
 CHUNK_SECONDS = 0.25
 BUFFER = 2**22  # numbers that a run with a time limit draws before it puts them with the others
@@ -28,6 +28,10 @@ BUFFER = 2**22  # numbers that a run with a time limit draws before it puts them
 
 class NonFiniteWarning(UserWarning):
     """Some proposals had a NaN or an infinity in them. They were turned down; no such draw is stored."""
+
+
+class ShortWarmupWarning(UserWarning):
+    """The time limit ended warm-up before its last step: what it was to learn may not be known well."""
 
 
 def sample(
@@ -55,8 +59,8 @@ def sample(
 
     Returns:
         A tree with groups ``posterior`` (``x``: chain, draw, dim) and ``sample_stats`` (``acceptance_rate``,
-        ``nonfinite`` and, where the kernel knows it, ``lp``). Its attributes hold the settings and what was tuned.
-        After Ctrl-C it holds the draws made until then.
+        ``nonfinite`` and, where the kernel knows it, ``lp``). Its attributes hold the settings and what was tuned;
+        ``warmup`` is how many steps of warm-up were made. After Ctrl-C it holds the draws made until then.
 
     Example:
         >>> import jax, jax.numpy as jnp, mafla
@@ -80,19 +84,21 @@ def sample(
     program = compile_program(kernel._replace(params=None), start.shape, start.dtype, thin)
     states = program.init(start)
     _check_start(states)
-    params = jax.tree.map(lambda leaf: jnp.asarray(leaf, start.dtype), params_at(kernel, len(start)))
+    params, warmed = params_at(kernel, len(start), start.dtype), 0
     if warmup:
         with progress_bar("warm-up", warmup, shown=progress) as report:
-            params, states = _warm_up(program, params, states, key_warm, warmup, deadline, report)
+            params, states, warmed = _warm_up(program, params, states, key_warm, warmup, deadline, report)
+        params = kernel.freeze(params)
     with progress_bar("sampling", num_steps, shown=progress) as report:
         draws = _draw(program, params, states, key_run, num_steps // thin, deadline, report)
 
+    _report_short_warmup(warmed, warmup)
     _report_nonfinite(draws.nonfinite, thin)
     attributes = {
         "num_steps": num_steps,
-        "warmup": warmup,
+        "warmup": warmed,
         "thin": thin,
-        "stopped_early": int(len(draws.position) < num_steps // thin),
+        "stopped_early": int(warmed < warmup or len(draws.position) < num_steps // thin),
         "seconds": time.monotonic() - started,
         **_tuned(params),
     }
@@ -102,11 +108,10 @@ def sample(
 
 
 def _two_keys(key: Key[Array, ""]) -> tuple[Key[Array, ""], Key[Array, ""]]:
-    try:
-        return jax.random.fold_in(key, 0), jax.random.fold_in(key, 1)
-    except (TypeError, ValueError):
-        got = f"an array of shape {key.shape}" if hasattr(key, "shape") else repr(key)
-        raise ValueError(f"key must be one random key such as jax.random.key(0), got {got}") from None
+    _check.random_key(key)
+    # Noise is drawn for many chains, whose keys are told apart by their axis: old-style keys have one of their own.
+    whole = key if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else jax.random.wrap_key_data(key)
+    return jax.random.fold_in(whole, 0), jax.random.fold_in(whole, 1)
 
 
 class _Pace:
@@ -120,7 +125,7 @@ class _Pace:
         return min(self.wish, remaining)
 
     def ran(self, count: int) -> None:
-        """Take note that a chunk is done: the first ones contain compilation, so growth is gradual."""
+        """Take note that a chunk is done: what one takes says little about much longer ones, so growth is gradual."""
         now = time.monotonic()
         self.seconds_each, self.last = (now - self.last) / count, now
         self.wish = max(1, min(8 * count, int(CHUNK_SECONDS / max(self.seconds_each, 1e-9))))
@@ -132,10 +137,11 @@ class _Pace:
 
 def _warm_up(
     program: Program, params: Any, states: Any, key: Key[Array, ""], warmup: int, deadline: float, report: Report
-) -> tuple[Any, Any]:
-    """Return the tuned parameters and the states after warm-up, cut short where the time is over."""
-    spans, done, pace = -(-warmup // program.engine.plan.span), 0, _Pace(deadline)
-    carry = (params, params, states)
+) -> tuple[Any, Any, int]:
+    """Return the tuned parameters, the states and the number of steps of a warm-up, cut short where time is over."""
+    spans, done = -(-warmup // program.engine.plan.span), 0
+    carry, _ = program.warm((params, params, states), key, 0, 0, warmup)  # no steps: it compiles
+    pace = _Pace(deadline)
     try:
         while done < spans and not pace.is_over:
             count = pace.next(spans - done)
@@ -145,7 +151,7 @@ def _warm_up(
             pace.ran(count)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("stopped during warm-up: there are no draws yet") from None
-    return carry[1], carry[2]
+    return carry[1], carry[2], min(warmup, done * program.engine.plan.span)
 
 
 def _draw(
@@ -160,6 +166,7 @@ def _draw(
     room = rows if deadline == math.inf else min(rows, max(1, BUFFER // (plan.draws * states.position.size)))
     buffer = empty_buffer(plan, states, room)
     whole = None if room == rows else jax.tree.map(lambda part: np.empty((rows, *part.shape[1:]), part.dtype), buffer)
+    states, buffer, _ = program.chunk(params, states, key, 0, 0, buffer=buffer)  # no rows: it compiles
     pace = _Pace(deadline)
     with interrupts() as is_interrupted:
         while done < rows and not (done and (pace.is_over or is_interrupted())):
@@ -217,6 +224,12 @@ def _check_start(states: Any) -> None:
             raise ValueError(
                 f"positions must have a finite {name}, got {what} (so in {len(bad)} of {value.shape[-1]} chains)"
             )
+
+
+def _report_short_warmup(made: int, wanted: int) -> None:
+    if made < wanted:
+        what = f"time_limit ended warm-up after {made} of {wanted} steps: step sizes may be far from good ones"
+        warnings.warn(what, ShortWarmupWarning, stacklevel=3)
 
 
 def _report_nonfinite(nonfinite: np.ndarray, thin: int) -> None:

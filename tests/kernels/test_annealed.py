@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 import mafla
-from mafla import targets
-from mafla.kernels.annealed import AnnealedParams, annealed
+from mafla import run, targets
+from mafla.kernels.annealed import AnnealedParams, annealed, wide_logdensity
 from mafla.kernels.base import Pace
 
 from .support import dkw_band, ks_distance, walk
@@ -35,11 +35,27 @@ def test_powers_rise_to_one() -> None:
     assert powers[0] < 1e-3 < powers[1] < 1 == powers[2]
 
 
-@pytest.mark.parametrize("warmup", [50, 51])
+@pytest.mark.parametrize("warmup", [1, 3, 50, 51])
 def test_after_warmup_the_law_is_the_target_itself(warmup: int) -> None:
     """What warm-up leaves is an average over its second half, and of powers below 1 the average is below 1."""
     kernel, start = annealed(targets.gaussian(2).logdensity, 10.0), jnp.zeros((8, 2))
     assert mafla.sample(kernel, jax.random.key(0), start, 1, warmup=warmup, progress=False).attrs["beta"] == 1
+
+
+def test_a_warm_up_cut_short_leaves_the_target_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock is over after a single span, long before the power has risen to one."""
+    kernel, start = annealed(targets.gaussian(2).logdensity, 10.0), jnp.zeros((8, 2))
+    monkeypatch.setattr(run._Pace, "is_over", property(lambda pace: pace.seconds_each > 0))
+    with pytest.warns(run.ShortWarmupWarning):
+        tree = mafla.sample(kernel, jax.random.key(0), start, 1, warmup=10**5, progress=False)
+    assert tree.attrs["beta"] == 1
+
+
+def test_the_wide_law_is_known_where_squares_overflow() -> None:
+    far = jnp.array([3e30, 4e30])
+    value, gradient = jax.value_and_grad(wide_logdensity)(far, 0.0, 1.0)
+    assert float(value) == pytest.approx(-3 * np.log(5e30), rel=1e-6)
+    np.testing.assert_allclose(gradient, -3 * far / 5e30 / 5e30, rtol=1e-5)
 
 
 def test_both_modes_are_found_from_one() -> None:

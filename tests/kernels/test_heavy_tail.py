@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import mafla
-from mafla import targets
+from mafla import run, targets
 from mafla.kernels.base import Noise, Pace, ScalarNoise
 from mafla.kernels.heavy_tail import AxialNoise, HeavyTailNoise, HeavyTailParams
 
@@ -191,3 +191,28 @@ def test_it_is_a_part_of_a_cycle_like_others() -> None:
 def test_bad_settings_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         mafla.heavy_tail(STUDENT.logdensity, **options)
+
+
+def test_on_the_line_no_scale_is_tuned_by_jumps() -> None:
+    """Nearly every jump is accepted on a Cauchy law, and a scale that followed would grow without end."""
+    kernel, start = mafla.heavy_tail(targets.cauchy(1).logdensity), np.linspace(-3, 3, 64)[:, None]
+    tree = mafla.sample(kernel, jax.random.key(0), start, 1, warmup=3000, progress=False)
+    assert tree.attrs["axial_scale"] == 1
+
+
+def test_radial_moves_are_on_after_a_warm_up_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chains far from a centre that they do not know yet do not move radially, but only while they are warming up."""
+    monkeypatch.setattr(run._Pace, "is_over", property(lambda pace: pace.seconds_each > 0))
+    kernel, start = mafla.heavy_tail(lambda x: STUDENT.logdensity(x - 1e6)), np.zeros((64, DIM))
+    with pytest.warns(run.ShortWarmupWarning):
+        tree = mafla.sample(kernel, jax.random.key(0), start, 1, warmup=10**6, progress=False)
+    assert tree.attrs["settled"] == 1
+
+
+@pytest.mark.usefixtures("x64")
+@pytest.mark.parametrize("make", [mafla.heavy_tail, mafla.tempered])
+def test_a_step_keeps_the_precision_of_its_state(make: Any) -> None:
+    kernel = make(STUDENT.logdensity)
+    before = kernel.init(jnp.zeros(DIM, jnp.float32))
+    after, _ = kernel.step(jax.random.key(0), before)
+    assert [leaf.dtype for leaf in jax.tree.leaves(after)] == [leaf.dtype for leaf in jax.tree.leaves(before)]

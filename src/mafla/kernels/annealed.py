@@ -86,7 +86,10 @@ def annealed(logdensity: Callable[[Position], Float[Array, ""]], reach: float, a
     def params(dim: int) -> AnnealedParams:
         return AnnealedParams(reach, jnp.zeros(dim), reach)
 
-    return assemble(init, draw_noise(alpha, accept=True), move, params, tune)
+    def freeze(params: AnnealedParams) -> AnnealedParams:
+        return params._replace(beta=jnp.ones_like(params.beta))
+
+    return assemble(init, draw_noise(alpha, accept=True), move, params, tune, freeze)
 
 
 def wide_logdensity(position: Position, center: Any, reach: Any) -> Float[Array, ""]:
@@ -96,7 +99,9 @@ def wide_logdensity(position: Position, center: Any, reach: Any) -> Float[Array,
         >>> float(wide_logdensity(jnp.array([3.0]), 0.0, 3.0) / jnp.log(2))
         -1.0
     """
-    return -(1 + len(position)) / 2 * jnp.log1p(jnp.sum(((position - center) / reach) ** 2))
+    away = (position - center) / reach
+    unit = jnp.maximum(1, jax.lax.stop_gradient(jnp.max(jnp.abs(away))))  # squares would overflow
+    return -(1 + len(position)) / 2 * (jnp.log(unit**-2 + jnp.sum((away / unit) ** 2)) + 2 * jnp.log(unit))
 
 
 def move_between(

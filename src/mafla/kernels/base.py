@@ -101,6 +101,7 @@ class Kernel(NamedTuple):
         move: ``move(params, state, noise) -> (state, info)``, deterministic, for a single chain.
         params: the parameters with which ``step`` runs, or a function that returns them for a dimension.
         tune: ``tune(params, states, infos, pace) -> params`` nudges the parameters after a step of all chains.
+        freeze: ``freeze(params) -> params`` ends warm-up, however long it was: what was true only of it is no more.
     """
 
     init: Callable[..., Any]
@@ -109,6 +110,7 @@ class Kernel(NamedTuple):
     move: Callable[[Any, Any, Any], tuple[Any, Any]]
     params: Any
     tune: Callable[[Any, Any, Any, Any], Any]
+    freeze: Callable[[Any], Any]
 
 
 def check_kernel(value: Any) -> None:
@@ -123,6 +125,7 @@ def assemble(
     move: Callable[[Any, Any, Any], tuple[Any, Any]],
     params: Any,
     tune: Callable[[Any, Any, Any, Any], Any],
+    freeze: Callable[[Any], Any] = lambda params: params,
 ) -> Kernel:
     """Put a kernel together from its parts."""
 
@@ -131,16 +134,17 @@ def assemble(
         return init(jnp.asarray(position, jnp.result_type(position, jnp.float32)))
 
     def step(rng_key: Key[Array, ""], state: Any) -> tuple[Any, Any]:
-        known = params_at(kernel, state.position.shape[0])
-        return move(known, state, noise(rng_key, state.position.shape, state.position.dtype))
+        shape, dtype = state.position.shape, state.position.dtype
+        return move(params_at(kernel, shape[0], dtype), state, noise(rng_key, shape, dtype))
 
-    kernel = Kernel(init_at, step, noise, move, params, tune)
+    kernel = Kernel(init_at, step, noise, move, params, tune, freeze)
     return kernel
 
 
-def params_at(kernel: Kernel, dim: int) -> Any:
-    """Return the parameters of a kernel in a space of so many dimensions."""
-    return kernel.params(dim) if callable(kernel.params) else kernel.params
+def params_at(kernel: Kernel, dim: int, dtype: Any = None) -> Any:
+    """Return the parameters of a kernel in a space of so many dimensions, in the precision of its positions."""
+    params = kernel.params(dim) if callable(kernel.params) else kernel.params
+    return params if dtype is None else jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype), params)
 
 
 def draw_noise(alpha: float | None, *, accept: bool) -> Callable[[Key[Array, ""], tuple[int, ...], Any], Noise]:

@@ -75,11 +75,14 @@ def cycle(*kernels: Kernel) -> Kernel:
         parts = zip(kernels, params, states.parts, infos.parts, strict=True)
         return tuple(kernel.tune(param, state, info, pace) for kernel, param, state, info in parts)
 
+    def freeze(params: Any) -> tuple[Any, ...]:
+        return tuple(kernel.freeze(param) for kernel, param in zip(kernels, params, strict=True))
+
     def params(dim: int) -> tuple[Any, ...]:
         return tuple(params_at(kernel, dim) for kernel in kernels)
 
     is_known = not any(callable(kernel.params) for kernel in kernels)
-    return assemble(init, noise, move, params(0) if is_known else params, tune)
+    return assemble(init, noise, move, params(0) if is_known else params, tune, freeze)
 
 
 def summarise(parts: tuple[Info, ...]) -> CycleInfo:

@@ -153,7 +153,10 @@ def heavy_tail(
             state, third = line_jump(init, state, params.center, params.factor[0, 0], noise.third)
         return state, summarise((langevin, radial, third))
 
-    return assemble(init, noise, move, params, _tuned(alpha))
+    def freeze(params: HeavyTailParams) -> HeavyTailParams:
+        return params._replace(settled=jnp.ones_like(params.settled))
+
+    return assemble(init, noise, move, params, _tuned(alpha), freeze)
 
 
 def _langevin_move(
@@ -175,10 +178,10 @@ def _tuned(alpha: float) -> Callable[[HeavyTailParams, LangevinState, CycleInfo,
     tune_langevin, tune_radial = tune_step_size(default_acceptance(alpha)), tune_step_size(RADIAL_ACCEPTANCE)
 
     def tune(params: HeavyTailParams, states: LangevinState, infos: CycleInfo, pace: Pace) -> HeavyTailParams:
-        langevin, radial, axial = infos.parts  # on the line, the last are jumps, for which no scale is tuned
+        langevin, radial, third = infos.parts
         radial_scale, axial_scale = (
             tune_radial(StepSize(scale), states, info, pace).step_size
-            for scale, info in ((params.radial_scale, radial), (params.axial_scale, axial))
+            for scale, info in ((params.radial_scale, radial), (params.axial_scale, third))
         )
         gain, haste = SHAPE_GAIN * pace.gain, LARGEST_GAIN * jnp.maximum(1 - pace.progress / SETTLING, 0)
         shape, misfit = follow(Shape(params.center, params.factor), states.position, states.drift, gain, haste)
@@ -186,7 +189,7 @@ def _tuned(alpha: float) -> Callable[[HeavyTailParams, LangevinState, CycleInfo,
         return HeavyTailParams(
             tune_langevin(StepSize(params.step_size), states, langevin, pace).step_size,
             jnp.where(params.settled > 0, radial_scale, params.radial_scale),
-            axial_scale,
+            axial_scale if len(shape.center) > 1 else params.axial_scale,  # jumps on the line have no scale to tune
             follow_middle(params.middle, states.position, states.drift, gain, haste),
             *shape,
             is_radial.astype(shape.factor.dtype),
