@@ -23,6 +23,7 @@ MALA, LINE, UNDERDAMPED = (
 )
 LEARNED, CYCLE, TEMPERED = "kernels/learned_fractional.py", "kernels/compose.py", "kernels/tempered.py"
 RADIAL, JUMP, SHAPE = (f"kernels/{name}.py" for name in ("radial_walk", "line_jump", "elliptical_shape"))
+HEAVY = "kernels/heavy_tail.py"
 DRAWS, DRIFT, PROGRAM, RUN = "stable/draws.py", "drift.py", "program.py", "run.py"
 SBM, MATCHING, TRAINING, FILES = (f"learn/{name}.py" for name in ("balance", "score_matching", "training", "files"))
 
@@ -34,7 +35,7 @@ FULA = "tests/kernels/test_fractional_langevin.py::test_move_is_the_formula"
 ORDER = "tests/kernels/test_learned_fractional.py::test_function_is_given_the_new_point_first"
 QUADRATURE = "tests/kernels/test_score_fractional.py::test_line_integral_is_exact_for_polynomials_up_to_its_degree"
 BALANCE = "tests/kernels/test_detailed_balance.py::test_flux_there_is_flux_back"
-AUXILIARY, MARGINAL = f"{BALANCE}[auxiliary]", f"{BALANCE}[marginal]"
+AUXILIARY, MARGINAL, IN_HEAVY_TAIL = (f"{BALANCE}[{case}]" for case in ("auxiliary", "marginal", "heavy tail"))
 UNCAPPED = "tests/stable/test_draws.py::test_tail_of_the_scale_is_not_capped"
 CACHES = "tests/kernels/test_exactness.py::test_state_belongs_to_its_position_after_acceptance_and_after_rejection"
 CHAINS = "tests/kernels/test_exactness.py::test_chains_from_one_point_part_at_once"
@@ -46,6 +47,7 @@ LOST = "tests/kernels/test_elliptical_shape.py::test_the_shape_is_seen_from_a_sm
 JUMPS = "tests/kernels/test_line_jump.py::test_flux_there_is_flux_back"
 EXCHANGE = "tests/kernels/test_tempered.py::test_exchanges_balance_at_every_pair_of_points"
 LADDER = "tests/kernels/test_tempered.py::test_rungs_move_to_where_refusals_are"
+CUT_SHORT = "tests/kernels/test_annealed.py::test_a_warm_up_cut_short_leaves_the_target_too"
 FROZEN = "tests/test_run.py::test_step_size_is_frozen_after_warm_up"
 
 
@@ -116,6 +118,11 @@ MUTANTS = (
     Mutant("identical-keys-for-all-chains", PROGRAM, NOISE, ONE_NOISE, CHAINS),
     Mutant("radial-without-volume", RADIAL, " + jnp.sum(moving) * step", "", f"{RAYS}[3]"),
     Mutant("axial-with-the-volume-of-all", RADIAL, "jnp.sum(moving) * step", "len(moving) * step", f"{RAYS}[1]"),
+    Mutant(
+        "heavy-tail-drift-not-in-round-coordinates", HEAVY, "params.factor.T @ p", "params.factor @ p", IN_HEAVY_TAIL
+    ),
+    Mutant("heavy-tail-taken-for-symmetric", HEAVY, "log_ratio += auxiliary", "auxiliary", IN_HEAVY_TAIL),
+    Mutant("warm-up-not-ended", RUN, "params = kernel.freeze(params)", "pass", CUT_SHORT),
     Mutant("jump-without-its-law", JUMP, " + log_law(state.position) - log_law(position)", "", JUMPS),
     Mutant("jump-by-another-law", JUMP, "2 * jnp.log", "3 * jnp.log", JUMPS),
     Mutant("shape-hidden-by-a-lost-chain", SHAPE, "* jnp.median(lengths)", "/ jnp.mean(1 / lengths)", LOST),

@@ -19,7 +19,8 @@ from jaxtyping import Array
 
 import mafla
 from mafla import stable, targets
-from mafla.kernels.base import Kernel, Noise, StepSize
+from mafla.kernels.base import Kernel, Noise, ScalarNoise, StepSize
+from mafla.kernels.heavy_tail import AxialNoise, HeavyTailNoise, HeavyTailParams
 
 from .support import Numbers, barker, forced, many, stable_log_ratio
 
@@ -29,6 +30,7 @@ FARTHEST = 1e15
 DIM, DF, HUGE = 3, 2.0, 1e14
 STUDENT = targets.student_t(DF, DIM)
 STABLE = targets.stable(1.2, [0.0])
+FACTOR = np.array([[1.0, 0.0, 0.0], [0.5, 2.0, 0.0], [-1.0, 0.3, 0.7]])
 Propose = Callable[[StepSize, Array, Noise], tuple[Array, Array]]
 
 
@@ -44,6 +46,7 @@ class Case(NamedTuple):
     bounded: bool = True  # is the drift?
     gaussian: bool = True  # q given A; otherwise the stable density
     step_size: float | None = None  # where a learned acceptance belongs to one
+    factor: Numbers | None = None  # lower triangular; where there is one, the drift is that of the noise's own size
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -71,6 +74,19 @@ def in_cycle(part: int, *kernels: Kernel) -> Propose:
         noises = [noise if index == part else idle for index in range(len(kernels))]
         state, info = cycle.move((params,) * len(kernels), cycle.init(x), noises)
         return state.position, info.parts[part].acceptance_rate
+
+    return jax.jit(jax.vmap(one))
+
+
+def in_heavy_tail(factor: Numbers, alpha: float) -> Propose:
+    """Return the Langevin step of `heavy_tail`, with scales at which nothing moves along rays or axes."""
+    kernel, middle = mafla.heavy_tail(STUDENT.logdensity, alpha), jnp.ones(DIM)
+
+    def one(params: StepSize, x: Array, noise: Noise) -> tuple[Array, Array]:
+        still = HeavyTailParams(params.step_size, 0.0, 0.0, middle, middle, jnp.asarray(factor))
+        ray = ScalarNoise(jnp.ones(()), noise.log_uniform)
+        state, info = kernel.move(still, kernel.init(x), HeavyTailNoise(noise, ray, AxialNoise(ray, jnp.asarray(0))))
+        return state.position, info.parts[0].acceptance_rate
 
     return jax.jit(jax.vmap(one))
 
@@ -113,7 +129,7 @@ def cases() -> dict[str, Case]:
     def exact(alpha: float, **options: Any) -> Kernel:
         return mafla.exact_mafla(STUDENT.logdensity, alpha, 1.0, **options)
 
-    pull = local(student_score, 1.5)
+    local_pull = local(student_score, 1.5)
     jax_pull = mafla.local_drift(STUDENT.score, 1.5)
     learned = mafla.mafla(
         STUDENT.score,
@@ -130,17 +146,18 @@ def cases() -> dict[str, Case]:
         {
             "mala": Case(alone(mafla.mala(STUDENT.logdensity, 1.0)), student, student_score, 2.0),
             "frw": Case(alone(mafla.frw(STUDENT.logdensity, 0.8, 1.0)), student, np.zeros_like, 0.8),
-            "auxiliary": Case(alone(exact(1.5)), student, pull, 1.5),
+            "auxiliary": Case(alone(exact(1.5)), student, local_pull, 1.5),
             "auxiliary, alpha 2": Case(alone(exact(2.0)), student, student_score, 2.0),
-            "marginal": Case(alone(exact(1.5, marginal=True)), student, pull, 1.5, gaussian=False),
-            "learned": Case(alone(learned), student, pull, 1.5, gaussian=False, step_size=0.7),
+            "marginal": Case(alone(exact(1.5, marginal=True)), student, local_pull, 1.5, gaussian=False),
+            "learned": Case(alone(learned), student, local_pull, 1.5, gaussian=False, step_size=0.7),
             "closed drift": Case(alone(closed), stable_density, lambda x: -x / 1.2, 1.2, dim=1, bounded=False),
             "closed drift, marginal": Case(
                 alone(closed_marginal), stable_density, lambda x: -x / 1.2, 1.2, dim=1, bounded=False, gaussian=False
             ),
             "riesz drift": Case(alone(exact(1.5, drift=riesz)), student, from_library(jax.vmap(riesz)), 1.5),
-            "cycle, first": Case(in_cycle(0, exact(1.5), walk), student, pull, 1.5),
+            "cycle, first": Case(in_cycle(0, exact(1.5), walk), student, local_pull, 1.5),
             "cycle, second": Case(in_cycle(1, exact(1.5), walk), student, np.zeros_like, 1.5),
+            "heavy tail": Case(in_heavy_tail(FACTOR, 1.6), student, student_score, 1.6, factor=FACTOR),
         }
         | gaussian_cases(1.0)
         | gaussian_cases(HUGE)
@@ -163,8 +180,8 @@ def start(case: Case, size: int) -> tuple[Numbers, Setting, Numbers]:
     radius = 10 ** rng.uniform(math.log10(least), math.log10(most), size)
     x = direction * (radius / np.linalg.norm(direction, axis=1))[:, None]
     deviation = (case.width or radius) * 10 ** rng.uniform(-1.5, 1, size)
-    pull = np.linalg.norm(case.drift(x), axis=1)
-    step = deviation * 10 ** rng.uniform(-1.5, 0.5, size) / np.where(pull > 0, pull, 1)
+    slope = np.linalg.norm(case.drift(x), axis=1)
+    step = deviation * 10 ** rng.uniform(-1.5, 0.5, size) / np.where(slope > 0, slope, 1)
     if case.bounded:  # in half of the pairs, jumps and steps of any size, whatever the point
         free = np.arange(size) % 2 == 0
         deviation = np.where(free, 10 ** rng.uniform(-2, math.log10(FARTHEST), size), deviation)
@@ -177,6 +194,19 @@ def start(case: Case, size: int) -> tuple[Numbers, Setting, Numbers]:
     return x, Setting(step, log_scale, deviation), rng.normal(size=x.shape)
 
 
+def pull(case: Case, setting: Setting, x: Numbers) -> Numbers:
+    """Return how far the drift leads from ``x``."""
+    if case.factor is None:
+        return setting.step_size[:, None] * case.drift(x)
+    size = setting.step_size ** (2 / case.alpha) * np.minimum(np.exp(setting.log_scale), 1)
+    return size[:, None] * case.drift(x) @ (case.factor @ case.factor.T)
+
+
+def round_off(case: Case, way: Numbers) -> Numbers:
+    """Return ways in coordinates in which the noise is round."""
+    return way if case.factor is None else np.linalg.solve(case.factor, way.T).T
+
+
 def propose(case: Case, setting: Setting, x: Numbers, normal: Numbers) -> tuple[Numbers, Numbers]:
     """Return where the kernel goes from ``x`` and the logarithm of the probability with which it goes there."""
     noise = forced(Noise(jnp.asarray(normal), jnp.asarray(setting.log_scale)))
@@ -187,17 +217,18 @@ def propose(case: Case, setting: Setting, x: Numbers, normal: Numbers) -> tuple[
 
 def aim(case: Case, setting: Setting, x: Numbers, goal: Numbers, corrections: int) -> tuple[Numbers, Numbers]:
     """Propose ``goal`` from ``x``, as nearly as rounding lets the noise be corrected."""
-    normal = (goal - x - setting.step_size[:, None] * case.drift(x)) / setting.deviation[:, None]
+    normal = round_off(case, goal - x - pull(case, setting, x)) / setting.deviation[:, None]
     got, log_rate = propose(case, setting, x, normal)
     for _ in range(corrections):
-        normal = np.where(got == goal, normal, normal + (goal - got) / setting.deviation[:, None])
+        correction = round_off(case, goal - got) / setting.deviation[:, None]
+        normal = np.where(correction == 0, normal, normal + correction)
         got, log_rate = propose(case, setting, x, normal)
     return got, log_rate
 
 
 def log_proposal(case: Case, setting: Setting, x: Numbers, to: Numbers) -> Numbers:
     """Return ``log q(to|x)`` up to a constant of the pair."""
-    residual = (to - x) - setting.step_size[:, None] * case.drift(x)
+    residual = round_off(case, (to - x) - pull(case, setting, x))
     if case.gaussian:
         return -0.5 * ((residual / setting.deviation[:, None]) ** 2).sum(-1)
     gamma = setting.step_size[:, None] ** (1 / case.alpha)

@@ -1,4 +1,4 @@
-"""The kernel for heavy tails: its ratio by an independent formula, what warm-up finds, and tails that are right."""
+"""The kernel for heavy tails: what moves and when, what warm-up finds, and tails that are right."""
 
 import math
 from typing import Any
@@ -11,57 +11,14 @@ from scipy import stats
 
 import mafla
 from mafla import run, targets
-from mafla.kernels.base import Noise, Pace, ScalarNoise
-from mafla.kernels.heavy_tail import AxialNoise, HeavyTailNoise, HeavyTailParams
+from mafla.kernels.base import Pace
+from mafla.kernels.heavy_tail import HeavyTailParams
 
-from .support import Numbers, dkw_band, ks_distance, one_step
+from .support import dkw_band, ks_distance, one_step
 
-DIM, DF, ALPHA = 3, 2.0, 1.6
-FACTOR = np.array([[1.0, 0.0, 0.0], [0.5, 2.0, 0.0], [-1.0, 0.3, 0.7]])
+DIM, DF = 3, 2.0
 STUDENT = targets.student_t(DF, DIM)
 ROUND = jnp.zeros(DIM), jnp.zeros(DIM), jnp.eye(DIM)
-
-
-def student(x: Numbers) -> Numbers:
-    return -(DF + DIM) / 2 * np.log1p((x * x).sum(-1) / DF)
-
-
-def student_score(x: Numbers) -> Numbers:
-    return -(DF + DIM) * x / (DF + (x * x).sum(-1, keepdims=True))
-
-
-def log_gaussian(residual: Numbers, deviation: Numbers) -> Numbers:
-    """Up to a constant of the pair, with covariance ``deviation² FACTOR FACTORᵀ``."""
-    return -0.5 * ((residual @ np.linalg.inv(FACTOR).T / deviation[:, None]) ** 2).sum(-1)
-
-
-@pytest.mark.usefixtures("x64")
-def test_the_acceptance_is_the_ratio_of_densities_given_the_scale() -> None:
-    """Positions, scales and step sizes over many decades; nothing moves along rays or axes."""
-    rng, size = np.random.default_rng(0), 100_000
-    x = rng.normal(size=(size, DIM)) * 10 ** rng.uniform(-1, 3, size)[:, None]
-    step, log_scale = 10 ** rng.uniform(-3, 1, size), rng.normal(size=size) * 3
-    normal = rng.normal(size=(size, DIM))
-    kernel = mafla.heavy_tail(STUDENT.logdensity, ALPHA)
-
-    def one(step: Any, x: Any, normal: Any, log_scale: Any) -> tuple[Any, Any]:
-        params = HeavyTailParams(step, 1.0, 0.0, *ROUND[:2], jnp.asarray(FACTOR), settled=0.0)
-        sure, ray = jnp.asarray(-jnp.inf), ScalarNoise(jnp.ones(()), jnp.asarray(-jnp.inf))
-        noise = HeavyTailNoise(Noise(normal, log_scale, sure), ray, AxialNoise(ray, jnp.asarray(0)))
-        state, info = kernel.move(params, kernel.init(x), noise)
-        return state.position, info.parts[0].acceptance_rate
-
-    there, rate = map(np.asarray, jax.jit(jax.vmap(one))(step, x, normal, log_scale))
-    deviation = step ** (1 / ALPHA) * np.sqrt(2 * np.exp(log_scale))
-    share = (step ** (2 / ALPHA) * np.minimum(np.exp(log_scale), 1))[:, None]
-    drift, drift_back = (share * student_score(at) @ (FACTOR @ FACTOR.T) for at in (x, there))
-    np.testing.assert_allclose(there, x + drift + deviation[:, None] * (normal @ FACTOR.T), rtol=1e-9, atol=1e-9)
-    forth, back = log_gaussian(there - x - drift, deviation), log_gaussian(x - there - drift_back, deviation)
-    expected = np.minimum(student(there) - student(x) + back - forth, 0)
-    seen = (rate > 1e-300) & (np.abs(forth) < 1e3)  # beyond, the formula here subtracts squares of long jumps
-    assert seen.mean() > 0.8
-    np.testing.assert_allclose(np.log(rate[seen]), expected[seen], rtol=1e-6, atol=1e-6)
-    assert np.mean(expected < -0.1) > 0.25
 
 
 def test_before_it_has_settled_nothing_moves_radially() -> None:
