@@ -2,7 +2,7 @@
 
 A row is a problem, a start, a sampler and a seed. Errors are relative errors of tail probabilities, ``p̂/p - 1``, of
 all draws of all chains after warm-up. The efficiency against a peer is its mean squared error times its seconds over
-ours: how many times longer it must run for the same error.
+ours: how many times longer it must run for the same error, if it is done with warm-up.
 """
 
 import time
