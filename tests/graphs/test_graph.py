@@ -170,7 +170,8 @@ def test_what_is_no_graph_is_named(source: Any, message: str) -> None:
         ((2, [(0.0, 1.0)]), "edges must be whole numbers of shape (m, 2), got float64"),
         ((2, [(0, 1)], [1.0, 2.0]), "weights must be 1, one for each edge, got 2"),
         ((2, [(0, 1)], [np.inf]), "weights must be finite, got inf at [0]"),
-        ((2, [(0, 1), (1, 0)], [1e308, 1e308]), "weights must be finite and so must the sum of their sizes"),
+        ((2, [(0, 1), (1, 0)], [1e308, 1e308]), "weights must be finite and so must four times the sum of their sizes"),
+        ((3, [(0, 1), (1, 2), (2, 0)], [5e307] * 3), "four times the sum of their sizes, got the sum 1.5e+308"),
     ],
 )
 def test_bad_edges_are_named(arguments: Any, message: str) -> None:

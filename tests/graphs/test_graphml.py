@@ -31,6 +31,13 @@ def test_weights_are_found_by_the_name_of_their_key() -> None:
     assert parsed.weights.tolist() == [-1.5, 2.0]
 
 
+@pytest.mark.parametrize("reach", ["", ' for="all"', ' for="edge"'])
+def test_a_key_may_be_for_everything_and_be_described(reach: str) -> None:
+    keys = f'<key id="w"{reach} attr.name="weight"><desc>how dear</desc><default>5</default></key>'
+    edges = '<edge source="a" target="c"/><edge source="b" target="c"><data key="w">7</data></edge>'
+    assert parse_graphml("x", document(NODES + edges, keys)).weights.tolist() == [5.0, 7.0]
+
+
 def test_weights_are_one_without_a_key() -> None:
     parsed = parse_graphml("x", document(f'{NODES}<edge source="b" target="a"><data key="w">5</data></edge>'))
     assert (parsed.num_vertices, parsed.ends.tolist(), parsed.weights.tolist()) == (3, [[1, 0]], [1.0])

@@ -10,7 +10,14 @@ SIDES = np.array([1, -1], np.int8)
 
 @pytest.mark.parametrize(
     ("value", "bound", "expected"),
-    [(3.0, 3.0, True), (3.0, 4.0, False), (3.0, None, False), (0.0, 0.0, True), (1e9, 1e9 + 1, False)],
+    [
+        (3.0, 3.0, True),
+        (3.0, 4.0, False),
+        (3.0, None, False),
+        (0.0, 0.0, True),
+        (1e9, 1e9 + 1, False),
+        (1e13 + 5, 1e13 + 15, False),
+    ],
 )
 def test_a_solution_is_optimal_if_the_bound_meets_it(value: float, bound: float | None, expected: bool) -> None:
     assert Solution(value, SIDES, bound).optimal is expected

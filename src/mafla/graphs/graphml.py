@@ -69,7 +69,9 @@ class _Reader:
             self.fail(f"the outermost tag is <{tag}>", "<graphml> is allowed")
         if tag == "graph":
             self._start_graph(attributes)
-        elif tag == "key" and attributes.get("attr.name") == "weight" and attributes.get("for") in ("edge", "all"):
+        elif (
+            tag == "key" and attributes.get("attr.name") == "weight" and attributes.get("for", "all") in ("edge", "all")
+        ):
             self.weight_key = self._get(attributes, "id", tag)
         elif tag == "node":
             self._start_node(self._get(attributes, "id", tag))
@@ -84,7 +86,8 @@ class _Reader:
         elif self._holds_weight(tag, attributes):
             self.texts = []
         self.inside.append(tag)
-        self.in_weight_key = tag == "key" and attributes.get("id") == self.weight_key
+        if tag == "key":
+            self.in_weight_key = attributes.get("id") == self.weight_key
 
     def _start_graph(self, attributes: dict[str, str]) -> None:
         if self.found_graph:

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 __all__ = ["Solution"]
 
+EXACT = 2.0**53  # whole numbers below this are what they are
+
 
 @dataclass(frozen=True, eq=False)
 class Solution:
@@ -40,5 +42,9 @@ class Solution:
     @property
     def optimal(self) -> bool:
         """Whether the bound proves that nothing better exists."""
+        if self.bound is None:
+            return False
+        if float(self.value).is_integer() and float(self.bound).is_integer() and abs(self.bound) < EXACT:
+            return self.value == self.bound
         # Sums of the same weights in another order differ in their last digits.
-        return self.bound is not None and math.isclose(self.value, self.bound, rel_tol=1e-12)
+        return math.isclose(self.value, self.bound, rel_tol=1e-12)
