@@ -74,6 +74,15 @@ def test_a_cell_that_kills_its_process_is_recorded_in_the_end(tmp_path: Path) ->
     assert [index for index, _ in seen.errors] == [0]
 
 
+def test_a_cell_that_kills_its_process_does_not_fail_the_others(tmp_path: Path) -> None:
+    seen, log = Seen(), tmp_path / "log"
+    all_cells = cells(log, 12)
+    all_cells[1]["die_once"] = str(tmp_path / "missing" / "never")
+    run_cells(trace, all_cells, partial(processes, 2), seen)
+    assert sorted(seen.results) == [0, *range(2, 12)]
+    assert [index for index, _ in seen.errors] == [1]
+
+
 def test_a_killed_worker_of_a_dask_cluster_loses_nothing(tmp_path: Path) -> None:
     """A real scheduler and two workers, of which one is killed when a few cells are done."""
     distributed = pytest.importorskip("distributed")

@@ -12,7 +12,7 @@ from typing import Any
 
 __all__ = ["Cell", "dask_cluster", "processes", "run_cells"]
 
-TRIES = 2  # for a cell whose worker died: it may have died of another cell
+SUSPECTS = 2 * (os.cpu_count() or 1) + 1  # more than are handed to workers at a time
 
 Cell = dict[str, Any]  # what is computed on its own
 Open = Callable[[], Any]  # returns a context whose value is an executor
@@ -22,7 +22,7 @@ Finish = Callable[[Cell, Any, BaseException | None], None]
 def run_cells(work: Callable[[Cell], Any], cells: list[Cell], open_executor: Open, finish: Finish) -> None:
     """Compute all cells and call ``finish(cell, result, error)`` for each, in the order in which they are done.
 
-    Where a worker dies and takes its executor with it, another is opened for what is not yet done.
+    Where a worker dies and takes its executor with it, others are opened for what is not yet done.
 
     Args:
         work: a function that other processes can import.
@@ -35,23 +35,32 @@ def run_cells(work: Callable[[Cell], Any], cells: list[Cell], open_executor: Ope
         >>> run_cells(len, [{"a": 1}], ThreadPoolExecutor, lambda cell, result, error: print(cell, result, error))
         {'a': 1} 1 None
     """
-    waiting = list(enumerate(cells))
-    for attempt in range(1, TRIES + 1):
-        lost = []
-        with open_executor() as executor:
-            futures = {executor.submit(work, cell): (index, cell) for index, cell in waiting}
-            for future in as_completed(futures):
-                index, cell = futures.pop(future)
-                error = future.exception()
-                result = None if error else future.result()
-                del future  # if the worker that has it dies, a cluster computes again what is still held here
-                if isinstance(error, BrokenExecutor) and attempt < TRIES:
-                    lost.append((index, cell))
-                else:
-                    finish(cell, result, error)
-        waiting = sorted(lost, key=lambda pair: pair[0])
-        if not waiting:
-            return
+    waiting = cells
+    while waiting:
+        lost = _run_together(work, waiting, open_executor, finish)
+        # Of which cell the worker died is not known, but it is one of the first: each of them gets an executor alone.
+        for cell, _ in lost[:SUSPECTS]:
+            for own, error in _run_together(work, [cell], open_executor, finish):
+                finish(own, None, error)
+        waiting = [cell for cell, _ in lost[SUSPECTS:]]
+
+
+def _run_together(
+    work: Callable[[Cell], Any], cells: list[Cell], open_executor: Open, finish: Finish
+) -> list[tuple[Cell, BaseException]]:
+    """Compute cells on one executor; return those that were not done when it broke, in their order."""
+    lost = {}
+    with open_executor() as executor:
+        futures = {executor.submit(work, cell): index for index, cell in enumerate(cells)}
+        for future in as_completed(futures):
+            index, error = futures.pop(future), future.exception()
+            result = None if error else future.result()
+            del future  # if the worker that has it dies, a cluster computes again what is still held here
+            if isinstance(error, BrokenExecutor):
+                lost[index] = cells[index], error
+            else:
+                finish(cells[index], result, error)
+    return [lost[index] for index in sorted(lost)]
 
 
 @contextmanager
