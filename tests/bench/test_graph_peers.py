@@ -39,6 +39,28 @@ def test_a_vertex_without_edges_counts_for_nothing() -> None:
     assert [peer(graph, 0.05, 0).value for peer in CUT_PEERS.values()] == [1.0] * len(CUT_PEERS)
 
 
+def test_runs_of_annealing_last_a_tenth_of_the_time_though_calling_them_takes_some(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In the place of the sampler, one whose calls take five milliseconds more than its sweeps do."""
+    from dwave.samplers import SimulatedAnnealingSampler
+
+    lengths = []
+    answer = SimulatedAnnealingSampler().sample_ising({}, {(0, 1): 1.0}, num_reads=1, seed=0)
+
+    def sample(_sampler: object, _model: object, num_sweeps: int, **_: object) -> object:
+        lengths.append(0.005 + 1e-6 * num_sweeps)
+        until = time.process_time() + lengths[-1]
+        while time.process_time() < until:
+            pass
+        return answer
+
+    monkeypatch.setattr(SimulatedAnnealingSampler, "sample", sample)
+    found = graph_peers.annealing(from_edges(2, [(0, 1)]), 1.0, 0)
+    assert found.seconds < 1.05
+    assert 0.08 < np.median(lengths[3:10]) < 0.13
+
+
 def test_what_comes_after_the_time_does_not_count() -> None:
     clock = graph_peers._Clock(0.05, 1)
     clock.offer(1.0)

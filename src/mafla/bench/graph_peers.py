@@ -21,7 +21,7 @@ from mafla.graphs.graph import Adjacency, Graph
 __all__ = ["COVER_PEERS", "CUT_PEERS", "DETERMINISTIC_PEERS", "Found"]
 
 MOST_PASSES = 10_000  # of single flips; a local optimum ends them long before
-ANNEALING_SHARE = 0.1  # of the time, for each run of simulated annealing
+ANNEALING_SHARE, FEWEST_SWEEPS = 0.1, 100  # of the time, for each run of simulated annealing; of each run
 
 
 class Found(NamedTuple):
@@ -55,17 +55,19 @@ class _Clock:
 
 def annealing(graph: Graph, seconds: float, seed: int) -> Found:
     """Run the simulated annealing of dwave-samplers, which is compiled C++."""
+    from dimod import BinaryQuadraticModel
     from dwave.samplers import SimulatedAnnealingSampler
 
-    sampler, clock, couplings = SimulatedAnnealingSampler(), _Clock(seconds, 1), _couplings(graph)
-    sweeps, number = 100, 0
+    sampler, clock = SimulatedAnnealingSampler(), _Clock(seconds, 1)
+    model, sweeps, number = BinaryQuadraticModel.from_ising({}, _couplings(graph)), FEWEST_SWEEPS, 0
     while clock.seconds < seconds:
         before = clock.seconds
-        answer = sampler.sample_ising({}, couplings, num_reads=1, num_sweeps=sweeps, seed=1000 * seed + number)
+        answer = sampler.sample(model, num_reads=1, num_sweeps=sweeps, seed=1000 * seed + number)
         clock.offer(_cut(graph, answer))
-        if number == 0:  # how long a sweep takes is known now
-            sweeps = max(100, int(sweeps * ANNEALING_SHARE * seconds / max(clock.seconds - before, 1e-3)))
-        number += 1
+        # The next runs fill what is left of the time evenly, and the last is over a little before it.
+        took, left = clock.seconds - before, seconds - clock.seconds
+        wished = 0.97 * left / max(1, round(left / (ANNEALING_SHARE * seconds)))
+        sweeps, number = max(FEWEST_SWEEPS, int(sweeps * wished / max(took, 1e-4))), number + 1
     return clock.found()
 
 

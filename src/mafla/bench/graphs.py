@@ -129,7 +129,7 @@ def picture(rows: list[Row]) -> Any:
     shown = shown or list(dict.fromkeys(row["graph"] for row in rows if row["problem"] == "maxcut"))[:3]
     panels = {}
     for name in shown:
-        own = [row for row in rows if row["graph"] == name and row["history"]]
+        own = [row for row in rows if (row["problem"], row["graph"]) == ("maxcut", name) and row["history"]]
         panels[name] = (own[0]["known"], own[0]["limit"], {row["solver"]: row["history"] for row in own[::-1]})
     return best_against_seconds(panels)
 
