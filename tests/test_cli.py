@@ -82,6 +82,7 @@ def test_help_names_the_commands_and_version_is_the_version(capsys: pytest.Captu
         (["demo", "--seed", "many"], "int"),
         (["demo", "--seed", "-1"], "at least 0"),
         (["demo", "--seed", str(2**32)], str(2**32 - 1)),
+        (["bench", "law", "--seed", str(2**63)], str(2**32 - 1)),
         (["demo", "--no-quick"], "--no-quick"),
         (["demo", "extra"], "extra"),
     ],

@@ -165,6 +165,8 @@ def main(tokens: Iterable[str] | None = None) -> int:
         return _fail(f"{error}{hint}", code=2)
     except (CycloptsError, ValueError) as error:
         return _fail(str(error), code=2)
+    except MemoryError as error:
+        return _fail(f"not enough memory: {error}", code=2)
     except OSError as error:
         return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), code=2)
     return code if isinstance(code, int) else 0

@@ -23,7 +23,15 @@ __all__ = [
     "show",
 ]
 
-Seed = Annotated[int, Parameter(help="Seed of the random keys; the same seed gives the same draws.")]
+
+def _check_seed(_type: Any, value: Any) -> None:
+    if not 0 <= value < 2**32:
+        raise ValueError(f"It must be at least 0 and at most {2**32 - 1}.")
+
+
+Seed = Annotated[
+    int, Parameter(help="Seed of the random keys; the same seed gives the same draws.", validator=_check_seed)
+]
 Seeds = Annotated[int, Parameter(help="Repeat for so many seeds and show medians; the picture is that of the first.")]
 SeedsUnlessQuick = Annotated[int, Parameter(help="Repeat for so many seeds and show medians; one with --quick.")]
 Output = Annotated[Path | None, Parameter(help="Folder for the files to write, made if missing; none by default.")]
