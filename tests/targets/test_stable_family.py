@@ -3,6 +3,7 @@
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -122,3 +123,11 @@ def test_bad_scale_is_refused(scale: Any) -> None:
 def test_bad_location_is_refused(location: Any) -> None:
     with pytest.raises(ValueError, match=r"^location must .*got"):
         targets.stable(1.5, location)
+
+
+def test_integers_are_points_like_others() -> None:
+    target = targets.stable_mixture(1.5, [[0.5, 0.0], [3.0, 0.0]], [0.5, 0.5], scale=0.5)
+    whole = jnp.array([1, 2])
+    assert target.fractional_drift is not None
+    for function in (target.logdensity, target.fractional_drift):
+        np.testing.assert_array_equal(function(whole), function(whole.astype(float)))

@@ -66,6 +66,7 @@ def mixture_logdensity(
     """Return the log density of each weighted component, ``log w_k + log f((x - μ_k)/σ_k) - d log σ_k``."""
 
     def joint(x: Float[Array, "*batch dim"]) -> Float[Array, "*batch modes"]:
+        x = jnp.asarray(x, jnp.result_type(x, jnp.float32))  # not integers, to which locations would be rounded
         centre, sigma = jnp.asarray(locations, x.dtype), jnp.asarray(scale, x.dtype)
         inner = component((x[..., None, :] - centre) / sigma[:, None])
         return inner + jnp.asarray(np.log(weights) - locations.shape[1] * np.log(scale), x.dtype)

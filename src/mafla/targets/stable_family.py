@@ -67,6 +67,7 @@ def stable_mixture(alpha: float, locations: ArrayLike, weights: ArrayLike, scale
         return jnp.asarray(centres, noise.dtype)[mode] + jnp.asarray(scales, noise.dtype)[mode, None] * noise
 
     def fractional_drift(x: Float[Array, "*batch dim"]) -> Float[Array, "*batch dim"]:
+        x = jnp.asarray(x, jnp.result_type(x, jnp.float32))
         posterior = jax.nn.softmax(joint(x), axis=-1)
         pull = (jnp.asarray(centres, x.dtype) - x[..., None, :]) / jnp.asarray(alpha * scales**alpha, x.dtype)[:, None]
         return jnp.sum(posterior[..., None] * pull, axis=-2)
