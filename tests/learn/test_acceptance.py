@@ -18,6 +18,7 @@ from mafla.kernels.learned_fractional import mafla
 from mafla.learn.acceptance import FORMS, Acceptance, Form, fit_acceptance
 from mafla.learn.balance import Proposal, oracle_log_ratio
 from mafla.learn.energy import fit_energy
+from mafla.learn.score import fit_score
 from mafla.learn.training import Schedule
 from mafla.run import sample
 
@@ -150,3 +151,10 @@ def test_an_acceptance_with_a_drift_of_its_own_cannot_be_saved(tmp_path: Path) -
     with pytest.raises(ValueError, match="drift must be None for the acceptance to be saved"):
         found.save(tmp_path / "model")
     assert not list(tmp_path.iterdir())
+
+
+def test_rows_of_another_width_than_the_score_are_refused() -> None:
+    rows = np.random.default_rng(0).normal(size=(100, 3))
+    score = fit_score(jax.random.key(0), rows, schedule=Schedule(steps=1, check_every=1), progress=False)
+    with pytest.raises(ValueError, match="data must have the 3 columns of the score, got 1"):
+        fit_acceptance(jax.random.key(0), score, rows[:, :1], 1.5, 0.1, progress=False)

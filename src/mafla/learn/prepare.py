@@ -15,6 +15,7 @@ from mafla.learn.networks import Frame
 __all__ = ["Prepared", "prepare"]
 
 LEAST_ROWS = 50
+FINEST = 1e-3  # of a column's scale: steps between numbers that do no harm
 ALPHA_OF_FEW = 1.5  # where the rows are too few to show a tail: neither mostly far moves nor hardly any
 
 
@@ -65,6 +66,8 @@ def prepare(
         index = _check.stability_index(alpha, above=1)
     if frame is None:
         frame = _fit_frame(key_base, rows, isotropic)
+    elif len(frame.center) != rows.shape[1]:
+        raise ValueError(f"data must have the {len(frame.center)} columns of the score, got {rows.shape[1]}")
     unit_rows = table.Scaling(*(np.asarray(part, np.float64) for part in (frame.center, frame.scale))).apply(rows)
     dtype = frame.center.dtype
     train, held_out = (jnp.asarray(part, dtype) for part in table.split(unit_rows, key_split))
@@ -76,4 +79,14 @@ def _fit_frame(key: Key[Array, ""], rows: Float[np.ndarray, "n dim"], isotropic:
     if isotropic:
         scaling = scaling._replace(scale=np.full_like(scaling.scale, np.exp(np.mean(np.log(scaling.scale)))))
     center, scale, unit_rows = (jnp.asarray(part, float) for part in (*scaling, scaling.apply(rows)))
+    _refuse_coarse(np.asarray(center), np.asarray(scale))
     return Frame(center, scale, fit_mixture(key, unit_rows))
+
+
+def _refuse_coarse(center: np.ndarray, scale: np.ndarray) -> None:
+    """Refuse columns so far from zero that numbers of this precision cannot tell their rows apart."""
+    coarse = np.flatnonzero(np.spacing(np.abs(center)) > FINEST * scale)
+    if len(coarse):
+        where = f"column {coarse[0]} with the median {center[coarse[0]]:g} and the scale {scale[coarse[0]]:g}"
+        help_ = "subtract the median, or use HeavyTailSampler, which does"
+        raise ValueError(f"data must lie near zero for {center.dtype}, got {where}; {help_}")

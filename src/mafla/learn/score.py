@@ -19,6 +19,9 @@ from mafla.learn.training import History, Schedule, train
 __all__ = ["Score", "fit_score"]
 
 LOSSES = ("sliced", "exact", "denoising", "fractional")
+# Rows tremble a little while a score is matched at them, by this share of a blur that would show: the loss has no lower
+# bound, and a field that has learned a few hundred rows by heart, with a spike at each, would win.
+TREMOR = 0.4
 DEFAULT = Schedule(steps=3000, check_every=100, patience=6)
 
 Loss = Literal["sliced", "exact", "denoising", "fractional"]
@@ -145,13 +148,19 @@ def _noise_level(loss: Loss, noise: float | None, found: Prepared) -> Float[Arra
 
 
 def _loss(found: Prepared, loss: Loss, level: Float[Array, " dim"] | None) -> Any:
+    trembling = TREMOR * score_matching.noise_level(found.train, dim=1).astype(found.train.dtype)
+
     def value(network: FieldNetwork, rows: Float[Array, "n dim"], key: Key[Array, ""], progress: Scalar) -> Scalar:
         del progress
         field = unit_field(found.frame, network, loss)
-        if loss == "sliced":
-            return score_matching.sliced(field, rows, key) / rows.shape[1]
-        if loss == "exact":
-            return score_matching.exact(field, rows) / rows.shape[1]
+        if loss in ("sliced", "exact"):
+            key_directions, key_near = jax.random.split(key)
+            near = rows + trembling * jax.random.normal(key_near, rows.shape, rows.dtype)
+            is_exact = loss == "exact"
+            total = (
+                score_matching.exact(field, near) if is_exact else score_matching.sliced(field, near, key_directions)
+            )
+            return total / rows.shape[1]
         assert level is not None  # the others blur
         if loss == "denoising":
             return score_matching.denoising(field, rows, key, level)

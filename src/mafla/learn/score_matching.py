@@ -110,7 +110,7 @@ def denoising(
     return jnp.mean(jnp.sum(0.5 * jnp.square(jnp.stack(residuals)), -1))
 
 
-def noise_level(points: ArrayLike) -> Float[Array, " dim"]:
+def noise_level(points: ArrayLike, dim: int | None = None) -> Float[Array, " dim"]:
     """Return the σ proposed for `denoising`, by Silverman's rule with a scale that tails and modes cannot inflate.
 
     It is ``(4 / (d + 2))^(1/(d+4)) n^(-1/(d+4))`` times a scale per coordinate: the width of the shortest interval that
@@ -120,6 +120,7 @@ def noise_level(points: ArrayLike) -> Float[Array, " dim"]:
 
     Args:
         points: the data, one row per point, known before tracing.
+        dim: d, the number of columns unless given; 1 for a blur of each column as if it were alone.
 
     Example:
         >>> import numpy as np
@@ -129,15 +130,16 @@ def noise_level(points: ArrayLike) -> Float[Array, " dim"]:
         0.316 3.162
     """
     data = _check.finite_array("points", points, ndim=2)
-    count, dim = data.shape
-    if count < 2 or dim < 1:
+    count, columns = data.shape
+    if count < 2 or columns < 1:
         raise ValueError(f"points must have at least two rows and one column, got shape {data.shape}")
     ranked, quarter = np.sort(data, axis=0), math.ceil((count - 1) / 4)
     width = np.min(ranked[quarter:] - ranked[:-quarter], axis=0)
     if not width.all():
         column = int(np.argmin(width))
         raise ValueError(f"points must have a density, got a quarter of them or more at one value in column {column}")
-    return jnp.asarray(width / _NORMAL_QUARTER * (4 / ((dim + 2) * count)) ** (1 / (dim + 4)))
+    d = columns if dim is None else _check.whole("dim", dim, 1)
+    return jnp.asarray(width / _NORMAL_QUARTER * (4 / ((d + 2) * count)) ** (1 / (d + 4)))
 
 
 def fractional_score(
