@@ -3,6 +3,8 @@
 import copy
 import importlib
 import math
+import os
+import signal
 import sys
 import warnings
 from typing import Any
@@ -16,7 +18,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
-from mafla import estimator, program
+from mafla import estimator, program, run
 from mafla.estimator import FewRowsWarning, HeavyTailSampler
 from mafla.learn import energy
 from mafla.learn.networks import EnergyNetwork, Frame
@@ -273,6 +275,19 @@ def test_a_copy_draws_the_same_without_the_kernel_and_whatever_the_parameters_by
     assert "_kept_kernel" not in vars(copied)
     assert np.array_equal(copied.sample(5), known.sample(5))
     assert np.array_equal(copied.score_samples(NAMED), known.score_samples(NAMED))
+
+
+def test_a_copy_keeps_its_precision_whatever_that_of_jax(known: HeavyTailSampler) -> None:
+    draws = known.sample(5)
+    with jax.enable_x64(True):
+        copied = copy.deepcopy(known)
+    assert np.array_equal(copied.sample(5), draws)
+
+
+def test_ctrl_c_while_drawing_is_not_a_draw(known: HeavyTailSampler, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run._Pace, "ran", lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt, match="stopped while drawing"):
+        copy.deepcopy(known).set_params(steps=10**6).sample(5)
 
 
 def test_columns_far_from_zero_keep_their_precision() -> None:

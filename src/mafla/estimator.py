@@ -18,6 +18,7 @@ from mafla.kernels.base import Kernel
 from mafla.kernels.exact_fractional import exact_mafla
 from mafla.kernels.learned_fractional import mafla
 from mafla.learn import acceptance, energy, files, score, table
+from mafla.learn.loading import rebuilt
 from mafla.learn.training import Schedule
 from mafla.thinning import thin_evenly
 
@@ -237,12 +238,8 @@ class HeavyTailSampler(DensityMixin, BaseEstimator):  # type: ignore[misc]
         return {name: value for name, value in state.items() if name != "_kept_kernel"} | models
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        models = {name: _unpacked(kind, *state[name]) for name, kind in MODELS.items() if state.get(name)}
+        models = {name: rebuilt(kind, *state[name]) for name, kind in MODELS.items() if state.get(name)}
         super().__setstate__(state | models)
-
-
-def _unpacked(kind: Any, config: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
-    return files.filled(eqx.filter_eval_shape(lambda: kind.skeleton(config)), arrays)
 
 
 def _key(random_state: Any, purpose: int) -> Key[Array, ""]:
@@ -302,6 +299,8 @@ def _draw(
         key_rows, key_run, key_thin = jax.random.split(jax.random.fold_in(key, first), 3)
         rows = _start(key_rows, start, chains)
         tree = run.sample(kernel, key_run, rows, steps, thin=max(1, steps // STATES), progress=progress)
+        if tree.attrs["stopped_early"]:
+            raise KeyboardInterrupt("stopped while drawing: chains that are not done are no draws")
         states = tree["posterior"]["x"].to_numpy()
         later = states[:, states.shape[1] // 2 :].reshape(-1, start.shape[1])
         seed = int(jax.random.randint(key_thin, (), 0, 2**31 - 1))

@@ -113,3 +113,12 @@ def test_an_acceptance_of_a_foreign_score_is_not_saved(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"^score must be a model of mafla, or .* got .*lambda.*$"):
         acceptance.save(tmp_path / "model")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_file_that_claims_endless_layers_is_refused_at_once(nested: bool, tmp_path: Path) -> None:
+    """Layers are made one by one, and a hundred million of them would take all memory."""
+    config = model("energy").config() | {"depth": 10**8}
+    files.write(tmp_path / "model", "energy", {"score": config} if nested else config, files.arrays_of(model("energy")))
+    with pytest.raises(ValueError, match=r"depth must be less than the number of arrays, \d+, got 100000000"):
+        load(tmp_path / "model")

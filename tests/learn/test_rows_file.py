@@ -11,7 +11,13 @@ ROWS = np.array([[1.0, -2.5], [3e10, 4.0]])
 
 
 @pytest.mark.parametrize(
-    "text", ["1,-2.5\n3e10,4\n", "a;b\n1; -2.5\n\n3e10;4", "# made by hand\n1 -2.5 # first\n3e10\t4\n"]
+    "text",
+    [
+        "1,-2.5\n3e10,4\n",
+        "a;b\n1; -2.5\n\n3e10;4",
+        "# made by hand\n1 -2.5 # first\n3e10\t4\n",
+        "\ufeff1 -2.5\n3e10 4\n",
+    ],
 )
 def test_text_is_read_whatever_separates_the_columns(text: str, tmp_path: Path) -> None:
     path = tmp_path / "rows.txt"
@@ -46,6 +52,9 @@ def test_arrays_of_another_kind_are_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "line.npy", np.arange(3.0))
     with pytest.raises(ValueError, match=r"got an array of shape \(3,\)"):
         read_rows(tmp_path / "line.npy")
+    np.save(tmp_path / "complex.npy", np.full((2, 2), 1j))
+    with pytest.raises(ValueError, match=r"got an array of shape \(2, 2\) and type complex128"):
+        read_rows(tmp_path / "complex.npy")
     header = b"{'descr': '|O', 'fortran_order': False, 'shape': (1, 1), }\n"  # objects, which would have to be executed
     (tmp_path / "things.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
     with pytest.raises(ValueError, match="no array of numbers"):

@@ -23,7 +23,7 @@ from mafla.learn.training import History, Schedule, train
 __all__ = ["Energy", "contrastive_loss", "fit_energy"]
 
 NOISE_PER_ROW = 4  # more noise makes the estimate sharper and a step dearer
-NORMALISING_DRAWS = 2**17
+NORMALISING_DRAWS, BLOCK = 2**17, 2**11  # in blocks, since draws in many columns take much memory
 # The loss hardly falls for some hundred steps before it does, and differs little where the base is nearly right.
 DEFAULT = Schedule(steps=3000, batch_size=1024, learning_rate=5e-3, check_every=100, patience=12)
 
@@ -172,6 +172,11 @@ def _loss(frame: Frame, score_weight: float) -> Any:
 
 def _normalised(found: Prepared, network: EnergyNetwork) -> EnergyNetwork:
     """Return the network with the constant that makes its density integrate to one, by draws of the base."""
-    draws = found.frame.base.sample(found.keys[0], NORMALISING_DRAWS)
-    excess = jax.nn.logsumexp(jax.jit(jax.vmap(lambda u: network(found.frame, u)))(draws)) - jnp.log(len(draws))
+
+    def block(key: Key[Array, ""]) -> Scalar:
+        draws = found.frame.base.sample(key, BLOCK)
+        return jax.nn.logsumexp(jax.vmap(lambda u: network(found.frame, u))(draws))
+
+    keys = jax.random.split(found.keys[0], NORMALISING_DRAWS // BLOCK)
+    excess = jax.nn.logsumexp(jax.lax.map(block, keys)) - jnp.log(NORMALISING_DRAWS)
     return eqx.tree_at(lambda net: net.constant, network, network.constant - excess)

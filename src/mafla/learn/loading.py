@@ -13,7 +13,7 @@ from mafla.learn.acceptance import Acceptance
 from mafla.learn.energy import Energy
 from mafla.learn.score import Score
 
-__all__ = ["load"]
+__all__ = ["load", "rebuilt"]
 
 MODELS: dict[str, type[Score] | type[Energy] | type[Acceptance]] = {
     "score": Score,
@@ -47,11 +47,32 @@ def load(path: str | Path) -> Score | Energy | Acceptance:
         switch = 'jax.config.update("jax_enable_x64", True)'
         raise ValueError(f"path must be a model in single precision, got {path} in double; first call {switch}")
     try:
-        # Shapes only: the arrays of the file are the first to be made.
-        skeleton = eqx.filter_eval_shape(lambda: MODELS[kind].skeleton(config))
+        return rebuilt(MODELS[kind], config, arrays)
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"path must be a file with the settings of the {kind}, got {path} ({error!r})") from None
+        raise ValueError(f"path must be a file with the settings of the {kind}, got {path} ({error})") from None
+
+
+def rebuilt(model: Any, config: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+    """Return the model that has these settings and arrays, in the precision of the arrays.
+
+    Args:
+        model: its class.
+        config: what its method ``config`` returned.
+        arrays: what `files.arrays_of` returned for it.
+    """
+    _check_depths(config, len(arrays))
+    # Shapes only: the given arrays are the first to be made.
+    skeleton = eqx.filter_eval_shape(lambda: model.skeleton(config))
     return files.filled(_in_precision_of(arrays, skeleton), arrays)
+
+
+def _check_depths(config: dict[str, Any], most: int) -> None:
+    """Refuse networks of more layers than there are arrays, before their layers are made one by one."""
+    for name, value in config.items():
+        if isinstance(value, dict):
+            _check_depths(value, most)
+        elif name == "depth" and not 0 <= value < most:
+            raise ValueError(f"depth must be less than the number of arrays, {most}, got {value}")
 
 
 def _in_precision_of(arrays: dict[str, np.ndarray], skeleton: Any) -> Any:

@@ -30,7 +30,7 @@ def read_rows(path: str | Path) -> Values:
     try:
         if path.suffix == ".npy":
             return _array(path)
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # spreadsheets begin a file with a mark
     except UnicodeDecodeError:
         raise ValueError(f"{path}: must be text in UTF-8 or a .npy file, got other bytes") from None
     except OSError as error:
@@ -41,10 +41,11 @@ def read_rows(path: str | Path) -> Values:
 def _array(path: Path) -> Values:
     try:
         found = np.load(path, allow_pickle=False)
-        if isinstance(found, np.ndarray) and found.ndim == 2:
+        if isinstance(found, np.ndarray) and found.ndim == 2 and found.dtype.kind in "biuf":
             return found.astype(np.float64)
-        reason = f"an array of shape {found.shape}" if isinstance(found, np.ndarray) else "several arrays"
-    except (ValueError, EOFError):
+        is_array = isinstance(found, np.ndarray)
+        reason = f"an array of shape {found.shape} and type {found.dtype}" if is_array else "several arrays"
+    except (ValueError, EOFError, MemoryError):
         reason = "a file that is no array of numbers"
     raise ValueError(f"{path}: must hold one array of numbers with the shape (rows, columns), got {reason}")
 
