@@ -69,7 +69,7 @@ def test_vertices_keep_their_names_and_changes_are_said(tmp_path: Path, capsys: 
         ("3 1\n1 2 nan\n", (), "G5.txt:2"),
         ("\x89PNG\r\n\x1a\n\x00\x00", (), "G5.txt"),
         (PENTAGON, ("--time", "0"), "--time must be a positive finite number, got 0.0"),
-        (PENTAGON, ("--seed", "-1"), "seed must be a whole number of at least 0, got -1"),
+        (PENTAGON, ("--seed", "-1"), "for --seed. It must be at least 0 and at most 4294967295"),
     ],
 )
 def test_bad_input_is_one_line_code_2_and_nothing_written(
