@@ -148,19 +148,18 @@ def _noise_level(loss: Loss, noise: float | None, found: Prepared) -> Float[Arra
 
 
 def _loss(found: Prepared, loss: Loss, level: Float[Array, " dim"] | None) -> Any:
-    trembling = TREMOR * score_matching.noise_level(found.train, dim=1).astype(found.train.dtype)
+    # The other losses blur by a level of their own.
+    trembling = TREMOR * score_matching.noise_level(found.train, dim=1) if level is None else None
 
     def value(network: FieldNetwork, rows: Float[Array, "n dim"], key: Key[Array, ""], progress: Scalar) -> Scalar:
         del progress
         field = unit_field(found.frame, network, loss)
-        if loss in ("sliced", "exact"):
+        if trembling is not None:
             key_directions, key_near = jax.random.split(key)
-            near = rows + trembling * jax.random.normal(key_near, rows.shape, rows.dtype)
-            is_exact = loss == "exact"
-            total = (
-                score_matching.exact(field, near) if is_exact else score_matching.sliced(field, near, key_directions)
-            )
-            return total / rows.shape[1]
+            near = rows + trembling.astype(rows.dtype) * jax.random.normal(key_near, rows.shape, rows.dtype)
+            if loss == "exact":
+                return score_matching.exact(field, near) / rows.shape[1]
+            return score_matching.sliced(field, near, key_directions) / rows.shape[1]
         assert level is not None  # the others blur
         if loss == "denoising":
             return score_matching.denoising(field, rows, key, level)
