@@ -34,6 +34,25 @@ def test_the_centre_and_the_scale_may_be_elsewhere() -> None:
     np.testing.assert_allclose(jax.vmap(logdensity)(points), exact, rtol=1e-4, atol=1e-4)
 
 
+def test_the_centre_is_where_it_is_as_seen_from_afar() -> None:
+    """In single precision the point, less the way to it, is not the centre any more."""
+    logdensity = mafla.integrate_score(lambda x: STUDENT.score(x - 30), center=30.0, nodes=64)
+    points = jnp.asarray(10.0 ** np.arange(16)[:, None] * np.ones(DIM), jnp.float32)
+    exact = STUDENT.logdensity(points - 30) - STUDENT.logdensity(jnp.zeros(DIM))
+    np.testing.assert_allclose(jax.vmap(logdensity)(points), exact, rtol=1e-5, atol=1e-3)
+
+
+@pytest.mark.usefixtures("x64")
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
+def test_there_is_no_density_where_squares_overflow(dtype: Any) -> None:
+    """A score that overflows is zero there, and a law that goes on for ever would draw all chains to it."""
+    logdensity = mafla.integrate_score(lambda x: -4 * x / (1 + x @ x), nodes=64)
+    largest = 0.1 * float(np.sqrt(np.finfo(dtype).max))
+    near, far = (float(logdensity(jnp.full(DIM, length, dtype))) for length in (1e-4 * largest, largest))
+    assert near == pytest.approx(-2 * np.log1p(DIM * (1e-4 * largest) ** 2), rel=1e-3)
+    assert far == -np.inf
+
+
 def test_the_gradient_is_the_score_itself() -> None:
     points = jnp.asarray(np.random.default_rng(2).normal(size=(20, DIM)), jnp.float32)
     found = jax.vmap(jax.grad(mafla.integrate_score(STUDENT.score, nodes=2)))(points)
@@ -92,6 +111,12 @@ def test_nodes_are_doubled_until_the_error_is_small() -> None:
     exact = mixture.logdensity(jnp.asarray(points)) - mixture.logdensity(jnp.zeros(2))
     np.testing.assert_allclose(jax.vmap(fine)(jnp.asarray(points)), exact, atol=2e-3)
     assert fine.refined(points, 1e-3) is fine
+
+
+def test_where_there_is_no_integral_it_cannot_be_refined() -> None:
+    logdensity = mafla.integrate_score(lambda x: jnp.where(x > 5, jnp.nan, -x), nodes=4)
+    with pytest.raises(ValueError, match=r"points must have a finite integral of the score, got none at points\[1\]"):
+        logdensity.refined([[1.0], [10.0]], 1e-6)
 
 
 def test_a_tolerance_that_no_number_of_nodes_reaches_is_said_with_what_was_reached() -> None:

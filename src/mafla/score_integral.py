@@ -4,6 +4,7 @@ Kernels that compare densities need nothing more. What they then sample from exa
 the target's, but for the error of the quadrature, which `LineIntegral.error` tells.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ from mafla.kernels.base import call_score
 
 __all__ = ["LineIntegral", "integrate_score"]
 
+FARTHEST = 1e-3  # of the numbers that have squares, in units of the scale: beyond there is no density
 MOST_NODES = 2048  # more would cost more than any kernel is worth
 
 Position = Float[Array, " dim"]
@@ -55,7 +57,10 @@ class LineIntegral:
             (np.True_, np.True_)
         """
         wished, found = _check.positive("tolerance", tolerance), self
-        while (error := found.error(points).max(initial=0)) > wished:
+        while not (error := found.error(points).max(initial=0)) <= wished:  # nor is a NaN
+            if np.isnan(error):
+                bad = np.flatnonzero(np.isnan(found.error(points)))
+                raise ValueError(f"points must have a finite integral of the score, got none at points[{bad[0]}]")
             if 2 * found.nodes > MOST_NODES:
                 what = f"{found.nodes} nodes leave an error of {error:.2g}"
                 raise ValueError(f"tolerance must be one that quadrature reaches: {what}, got {wished:g}")
@@ -69,7 +74,9 @@ def integrate_score(
     """Return the log density of which a score is the gradient, for kernels that need one, such as `heavy_tail`.
 
     It costs ``nodes`` evaluations of the score where its gradient costs one more. Nodes lie densely near the centre and
-    ever more sparsely farther out, as suits one mode with a heavy tail. Modes far from the centre need more of them.
+    ever more sparsely farther out, as suits one mode with a heavy tail. Modes far from the centre need more of them:
+    where a rule misses them there may seem to be mass far out, and chains leave for there. Look at `.error` of draws.
+    Beyond 1e16 scales (1e151 in double precision), where squares would overflow, there is no density.
 
     Args:
         score: gradient of the log density at a single point.
@@ -112,8 +119,10 @@ def _integral(score: Any, center: ArrayLike, scale: float, nodes: int) -> Callab
         u = end * jnp.asarray(shares, point.dtype)
         distances, density = scale * jnp.sinh(u), scale * jnp.cosh(u) * end
         direction = way / jnp.maximum(length, np.finfo(point.dtype).tiny)
-        along = jax.vmap(lambda r: call_score(score, point - way + r * direction) @ direction)(distances)
-        return jnp.sum(jnp.asarray(weights, point.dtype) * density * along)
+        along = jax.vmap(lambda r: call_score(score, middle + r * direction) @ direction)(distances)
+        total = jnp.sum(jnp.asarray(weights, point.dtype) * density * along)
+        # There a score that squares its argument is zero by overflow, and its law would have no end.
+        return jnp.where(length <= scale * FARTHEST * math.sqrt(np.finfo(point.dtype).max), total, -jnp.inf)
 
     @value.defjvp
     def derivative(primals: tuple[Position], tangents: tuple[Position]) -> tuple[Array, Array]:
