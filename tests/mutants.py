@@ -24,7 +24,7 @@ MALA, LINE, UNDERDAMPED = (
 LEARNED, CYCLE, TEMPERED = "kernels/learned_fractional.py", "kernels/compose.py", "kernels/tempered.py"
 RADIAL, JUMP, SHAPE = (f"kernels/{name}.py" for name in ("radial_walk", "line_jump", "elliptical_shape"))
 HEAVY = "kernels/heavy_tail.py"
-DRAWS, DRIFT, PROGRAM, RUN = "stable/draws.py", "drift.py", "program.py", "run.py"
+DRAWS, DRIFT, PROGRAM, RUN, PATH = "stable/draws.py", "drift.py", "program.py", "run.py", "score_integral.py"
 SBM, MATCHING, TRAINING, FILES = (f"learn/{name}.py" for name in ("balance", "score_matching", "training", "files"))
 
 ACCEPT, CHECK_CYCLE, CHECK_UNDERDAMPED = (
@@ -48,6 +48,8 @@ JUMPS = "tests/kernels/test_line_jump.py::test_flux_there_is_flux_back"
 EXCHANGE = "tests/kernels/test_tempered.py::test_exchanges_balance_at_every_pair_of_points"
 LADDER = "tests/kernels/test_tempered.py::test_rungs_move_to_where_refusals_are"
 CUT_SHORT = "tests/kernels/test_annealed.py::test_a_warm_up_cut_short_leaves_the_target_too"
+AFAR = "tests/test_score_integral.py::test_the_centre_is_where_it_is_as_seen_from_afar"
+BUFFERS = "tests/test_run.py::test_a_run_of_many_buffers_is_that_of_one"
 FROZEN = "tests/test_run.py::test_step_size_is_frozen_after_warm_up"
 
 
@@ -112,10 +114,12 @@ MUTANTS = (
     Mutant("riesz-coefficient-sign", DRIFT, "(k - half) /", "(k + half) /", RIESZ),
     Mutant("riesz-path-without-half", DRIFT, "steps = 0.5 * spacing", "steps = spacing", RIESZ),
     Mutant("line-integral-without-half", LINE, "0.5 * (end - start)", "(end - start)", QUADRATURE),
-    Mutant("velocity-noise-exponent", UNDERDAMPED, "1 - decay**alpha", "1 - decay", CHECK_UNDERDAMPED),
+    Mutant("path-not-from-the-centre", PATH, "middle + r *", "point - way + r *", AFAR),
+    Mutant("velocity-noise-exponent", UNDERDAMPED, "-alpha * friction * tau", "-friction * tau", CHECK_UNDERDAMPED),
     Mutant("velocity-scale", UNDERDAMPED, "alpha ** (-1 / alpha)", "alpha ** (-1 / 2)", CHECK_UNDERDAMPED),
     Mutant("cycle-reuses-noise", CYCLE, KEYS, ONE_KEY, CHECK_CYCLE),
     Mutant("identical-keys-for-all-chains", PROGRAM, NOISE, ONE_NOISE, CHAINS),
+    Mutant("rows-written-over", PROGRAM, "(first_row + index) % room", "(first_row + index) % 1", BUFFERS),
     Mutant("radial-without-volume", RADIAL, " + jnp.sum(moving) * step", "", f"{RAYS}[3]"),
     Mutant("axial-with-the-volume-of-all", RADIAL, "jnp.sum(moving) * step", "len(moving) * step", f"{RAYS}[1]"),
     Mutant(

@@ -73,7 +73,7 @@ def test_a_run_of_many_buffers_is_that_of_one(rows: int, monkeypatch: pytest.Mon
     plan = program.make_plan(start.size, 1)
     whole = mafla.sample(KERNEL, KEY, start, num_steps, progress=False)
     monkeypatch.setattr(run, "BUFFER", rows * plan.draws * start.size)
-    parts = mafla.sample(KERNEL, KEY, start, num_steps, progress=False)
+    parts = mafla.sample(KERNEL, KEY, start, num_steps, progress=False, time_limit=1e6)  # which may be cut short
     assert num_steps > 3 * rows * plan.draws
     for group, name in (("posterior", "x"), ("sample_stats", "lp"), ("sample_stats", "acceptance_rate")):
         assert np.array_equal(parts[group][name], whole[group][name])
@@ -218,6 +218,19 @@ def test_ctrl_c_returns_what_has_been_drawn(monkeypatch: pytest.MonkeyPatch) -> 
     assert np.isfinite(draws(tree)).all()
 
 
+def test_the_step_sizes_of_a_run_are_those_of_all_kernels_that_have_one() -> None:
+    law = fit_mixture(KEY, jnp.asarray(TARGET.sample(KEY, 200)))
+    jumps, start = mafla.mode_jumps(TARGET.logdensity, law), np.zeros((4, 3))
+    kernels = {
+        (0.5, 0.5): mafla.cycle(KERNEL, jumps, mafla.cycle(mafla.heavy_tail(TARGET.logdensity))),
+        (): mafla.cycle(jumps),
+    }
+    for sizes, kernel in kernels.items():
+        attributes = mafla.sample(kernel, KEY, start, 2, progress=False).attrs
+        assert tuple(attributes.get("step_size", ())) == pytest.approx(sizes)
+    assert "step_size" not in mafla.sample(jumps, KEY, start, 2, progress=False).attrs
+
+
 def cracked(x: jax.Array) -> jax.Array:
     """Return a log density that is NaN in a region that chains do reach."""
     return jnp.where(x[0] > 1.5, jnp.nan, -0.5 * x @ x)
@@ -225,7 +238,7 @@ def cracked(x: jax.Array) -> jax.Array:
 
 def test_nan_is_turned_down_counted_and_reported() -> None:
     kernel = mafla.frw(cracked, 1.5, 1.0)
-    with pytest.warns(NonFiniteWarning, match=r"\d+ of 8000 proposals were NaN or infinite, in \d+ chains"):
+    with pytest.warns(NonFiniteWarning, match=r"\d+ of 8000 steps had a proposal that is NaN or infinite, in \d+ ch"):
         tree = mafla.sample(kernel, KEY, jnp.zeros((8, 2)), 1000, thin=4, progress=False)
     assert int(tree["sample_stats"]["nonfinite"].sum()) > 100
     assert np.isfinite(draws(tree)).all()

@@ -169,7 +169,8 @@ def warm_chunk(engine: Engine, carry: Any, key: Key[Array, ""], first_span: Any,
     def one_step(carry: Any, step_and_noise: tuple[Any, Any]) -> tuple[Any, Any]:
         (params, average, states), (step, noise) = carry, step_and_noise
         moved, infos = engine.advance(params, states, noise)
-        tuned = engine.tune(params, moved, infos, Pace(4 * (step + 1.0) ** -0.6, step / warmup))
+        time = step.astype(states.position.dtype)
+        tuned = engine.tune(params, moved, infos, Pace(4 * (time + 1) ** -0.6, time / warmup))
         counted = jnp.maximum(step - warmup // 2, 0)
         mean = jax.tree.map(lambda old, new: old + (new - old) / (counted + 1), average, tuned)
         active = step < warmup

@@ -191,7 +191,9 @@ def _tuned(params: Any) -> dict[str, np.ndarray]:
     """Return what warm-up may have changed, by name; of a cycle the step sizes of all parts. Matrices are left out."""
     if hasattr(params, "_asdict"):
         return {name: np.asarray(value) for name, value in params._asdict().items() if value.ndim < 2}
-    return {"step_size": np.array([leaf for leaf in jax.tree.leaves(params) if leaf.ndim == 0])}
+    parts = jax.tree.leaves(params, is_leaf=lambda part: hasattr(part, "step_size"))
+    sizes = [part.step_size for part in parts if hasattr(part, "step_size")]
+    return {"step_size": np.array(sizes)} if sizes else {}
 
 
 def _check_memory(draws: int, states: Any) -> None:
@@ -236,8 +238,8 @@ def _report_nonfinite(nonfinite: np.ndarray, thin: int) -> None:
     if nonfinite.any():
         chains = int(nonfinite.any(0).sum())
         warnings.warn(
-            f"{nonfinite.sum()} of {nonfinite.size * thin} proposals were NaN or infinite, in {chains} chains; "
-            "they were turned down",
+            f"{nonfinite.sum()} of {nonfinite.size * thin} steps had a proposal that is NaN or infinite, in {chains} "
+            "chains; it was turned down",
             NonFiniteWarning,
             stacklevel=3,
         )

@@ -1,5 +1,7 @@
 """Fractional underdamped dynamics: exact where theory gives the bias, second order in the step where it does not."""
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,7 +10,7 @@ from scipy import stats
 
 import mafla
 from mafla import stable, targets
-from mafla.kernels.base import Pace, StepSize
+from mafla.kernels.base import Noise, Pace, StepSize
 
 from .support import Numbers, batch_noise, dkw_band, ks_distance, stable_cdf
 
@@ -86,3 +88,12 @@ def test_step_size_is_the_users() -> None:
 def test_friction_is_positive(value: float) -> None:
     with pytest.raises(ValueError, match="friction must be a positive finite number, got"):
         mafla.fuld(lambda x: -x, 1.5, 0.1, friction=value)
+
+
+@pytest.mark.parametrize("friction", [1e-9, 1e-5, 1e-2])
+def test_noise_of_a_little_friction_is_not_rounded_away(friction: float) -> None:
+    kernel = mafla.fuld(lambda x: 0 * x, 1.5, 1.0, friction=friction)
+    state, noise = kernel.init(jnp.zeros(1)), Noise(jnp.ones(1), jnp.zeros(()))  # sqrt(2A) z = sqrt(2)
+    refreshed = float(kernel.move(kernel.params, state, noise)[0].velocity[0])
+    exact = math.sqrt(2) * (-math.expm1(-1.5 * friction) / 1.5) ** (1 / 1.5)
+    assert refreshed == pytest.approx(exact, rel=1e-5)

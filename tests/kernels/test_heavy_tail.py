@@ -11,6 +11,7 @@ from scipy import stats
 
 import mafla
 from mafla import run, targets
+from mafla.kernels.annealed import annealed
 from mafla.kernels.base import Pace
 from mafla.kernels.heavy_tail import HeavyTailParams
 
@@ -173,3 +174,12 @@ def test_a_step_keeps_the_precision_of_its_state(make: Any) -> None:
     before = kernel.init(jnp.zeros(DIM, jnp.float32))
     after, _ = kernel.step(jax.random.key(0), before)
     assert [leaf.dtype for leaf in jax.tree.leaves(after)] == [leaf.dtype for leaf in jax.tree.leaves(before)]
+
+
+@pytest.mark.usefixtures("x64")
+@pytest.mark.parametrize(
+    "kernel", [mafla.heavy_tail(STUDENT.logdensity), annealed(STUDENT.logdensity, 10.0)], ids=["heavy tail", "annealed"]
+)
+def test_warm_up_keeps_the_precision_of_positions(kernel: mafla.Kernel) -> None:
+    tree = mafla.sample(kernel, jax.random.key(0), np.ones((4, DIM), np.float32), 3, warmup=3, progress=False)
+    assert tree["posterior"]["x"].dtype == np.float32

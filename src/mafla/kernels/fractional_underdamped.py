@@ -58,7 +58,7 @@ def fuld(
         position = state.position - tau * stable.score(velocity / velocity_scale, alpha) / velocity_scale
         kick = call_score(score, position)
         decay = jnp.exp(-friction * tau)
-        spread = velocity_scale * jnp.power(1 - decay**alpha, 1 / alpha)
+        spread = velocity_scale * jnp.power(-jnp.expm1(-alpha * friction * tau), 1 / alpha)
         refreshed = spread * stable.draws.amplitude(noise.log_scale) * noise.normal
         velocity = decay * (velocity + 0.5 * tau * kick) + refreshed
         return unadjusted(UnderdampedState(position, velocity, kick), state)
