@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import special
 
+import mafla
 from mafla import targets
 from mafla.drift import local_constant, local_drift, riesz_coefficients, riesz_drift
 
@@ -200,3 +201,16 @@ def test_bad_order_is_refused(order: Any) -> None:
 def test_bad_spacing_is_refused(order: int, spacing: Any) -> None:
     with pytest.raises(ValueError, match=r"^spacing must be a positive finite number.*, got"):
         riesz_drift(minus, 1.5, order, spacing)
+
+
+def test_what_is_no_function_is_refused_where_it_is_given() -> None:
+    target: Any = targets.student_t(2, dim=2)
+    with pytest.raises(ValueError, match=r"score must be a function of one point, got Target; pass its \.score"):
+        riesz_drift(target, 1.5, 3, 0.1)
+    with pytest.raises(ValueError, match="score must be a function of one point, got Target"):
+        local_drift(target, 1.5)
+    for kernel in (mafla.fula, mafla.score_mafla):
+        with pytest.raises(ValueError, match="drift must be a function of one point, got float"):
+            kernel(minus, 1.5, 0.1, drift=0.5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="drift must be a function of one point, got str"):
+        mafla.exact_mafla(target.logdensity, 1.5, 0.1, drift="local")  # type: ignore[arg-type]

@@ -40,7 +40,7 @@ LAYERS: dict[str, Rule] = {
     "targets": Rule(may=("_check", "stable", "targets.*")),
     "targets.*": Rule(may=("_check", "stable", "targets.*")),
     "kernels.base": Rule(may=("_check", "stable")),
-    "kernels.proposal": Rule(may=("stable", "drift", "kernels.base")),
+    "kernels.proposal": Rule(may=("_check", "stable", "drift", "kernels.base")),
     "kernels": Rule(may=("kernels.*",)),
     "kernels.heavy_tail": Rule(may=("_check", "kernels.*")),
     "kernels.tempered": Rule(may=("_check", "kernels.annealed", "kernels.base", "kernels.proposal")),
@@ -76,7 +76,7 @@ LAYERS: dict[str, Rule] = {
     "graphs.graphml": Rule(may=("graphs.rows",)),
     "graphs.parsing": Rule(may=("graphs.graphml", "graphs.rows")),
     "graphs.graph": Rule(may=("_check", "graphs.parsing")),
-    "graphs.reading": Rule(may=("graphs.graph", "graphs.parsing")),
+    "graphs.reading": Rule(may=("graphs.graph", "graphs.parsing", "graphs.rows")),
     "graphs.families": Rule(may=("_check", "graphs.graph")),
     "graphs.watch": Rule(may=("_check", "_interrupt", "graphs.solution")),
     # The paper's part and the solvers know nothing of each other.

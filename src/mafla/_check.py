@@ -22,8 +22,8 @@ __all__ = [
 def number(name: str, value: Any, allowed: str = "a finite number") -> float:
     """Return ``value`` as a Python float, or say that it is not a concrete, finite number."""
     try:
-        result = float(value)
-    except (TypeError, ValueError):  # JAX's tracer errors are TypeErrors
+        result = float("" if isinstance(value, str | bytes) else value)  # a text is no number, though it may say one
+    except (TypeError, ValueError, OverflowError):  # JAX's tracer errors are TypeErrors
         known = " known before tracing" if type(value).__name__.endswith("Tracer") else ""
         raise ValueError(f"{name} must be {allowed}{known}, got {_show(value)}") from None
     if not math.isfinite(result):

@@ -38,6 +38,7 @@ def local_drift(score: Field, alpha: float) -> Field:
         >>> float(local_drift(lambda x: -x, 2.0)(jnp.array([3.0]))[0])
         -3.0
     """
+    _check.function("score", score)
     constant = local_constant(alpha)
     return lambda x: constant * score(x)
 
@@ -73,6 +74,7 @@ def riesz_drift(score: Field, alpha: float, order: int, spacing: float) -> Field
         >>> drift(jnp.array([1.0, -1.0])).shape
         (2,)
     """
+    _check.function("score", score)
     coefficients, order = riesz_coefficients(alpha, order), _check.whole("order", order, 0)
     spacing = _check.positive("spacing", spacing)
     if order == 0:

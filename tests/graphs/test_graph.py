@@ -141,6 +141,8 @@ def bad_weight(weight: Any) -> Any:
         (nx.Graph(), "num_vertices must be a whole number of at least 1, got 0"),
         (bad_weight("heavy"), "weight of the edge 'a' – 'b' must be a finite number, got 'heavy'"),
         (bad_weight(np.nan), "weight of the edge 'a' – 'b' must be a finite number, got nan"),
+        (bad_weight(10**400), "weight of the edge 'a' – 'b' must be a finite number, got 1000"),
+        (sparse.coo_array([1.0, 2.0]), "graph must be a square matrix of real numbers, got shape (2,)"),
         (np.zeros((2, 3)), "graph must be a square matrix of real numbers, got shape (2, 3)"),
         (np.zeros((2, 2), complex), "graph must be a square matrix of real numbers, got shape (2, 2) of dtype complex"),
         (np.array([[0, 1], [2, 0]]), "symmetric matrix, got 1.0 at (0, 1) and 2.0 at (1, 0)"),

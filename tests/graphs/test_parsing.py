@@ -47,6 +47,7 @@ def test_headers_are_told_from_edges(tmp_path: Path, name: str, text: str, sizes
     ("text", "message"),
     [
         ("4 5\n1 2\n3 4\n", r":1: '4 5' looks like a header N M, but 2 edges follow; .* end in \.edges$"),
+        ("4 3\n0 1\n0 2\n0 3\n", r":1: '4 3' looks like a header N M, but vertices are numbered from 0; .*\.edges$"),
         ("4 2\n1 2 9\n", r":1: the header says M = 2 edges, 1 follow; the two must agree$"),
         ("4 3\n1 2\n2 3\n4 5\n", r":4: the edge 4 5 has an end that is not there; 1 to 4 are allowed$"),
         ("4 3\n1 2\n2 3\n4 x\n", r":4: 'x' is no vertex; `u v` or `u v weight` with whole u and v is allowed$"),

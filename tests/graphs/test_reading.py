@@ -143,6 +143,7 @@ def test_a_graph_without_edges_can_be_read(folder: Path) -> None:
         ("x.gset", "3 3\n1 2 1\n1 3 -2\n2 3 -4\n", 3),
         ("x.edges", "# names\na b 1\n\nb c -2\n", 4),
         ("x.csv", "7,8,-2\n8,9,1\n", 1),
+        ("x.el", "1 1 -5\n1 2 3\n2 1 -1\n2 3 -2\n", 4),  # neither a loop nor what another edge makes up for
     ],
 )
 def test_a_negative_weight_is_named_by_its_line_where_none_is_allowed(

@@ -177,3 +177,13 @@ def test_bad_dim_and_dtype() -> None:
         stable.sample(jax.random.key(0), 1.5, (2,), dim=0)
     with pytest.raises(ValueError, match="dtype must be float32 or float64, got int32"):
         stable.sample(jax.random.key(0), 1.5, (2,), dtype=jnp.dtype("int32"))
+
+
+def test_shapes_may_be_numbers_or_lists() -> None:
+    key = jax.random.key(0)
+    for shape in (np.int64(4), 4, (4,), [4]):
+        assert stable.sample(key, 1.5, shape, 2).shape == (4, 2)  # type: ignore[arg-type]
+        assert stable.log_scale(key, 1.5, shape).shape == (4,)  # type: ignore[arg-type]
+    for bad in ("four", 2.5, (4, -1), None):
+        with pytest.raises(ValueError, match="shape must be a whole number of at least 0, got"):
+            stable.sample(key, 1.5, bad)  # type: ignore[arg-type]

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mafla import _check
+from mafla.graphs.parsing import MOST_VERTICES, parse_file
 
 __all__ = ["Adjacency", "Graph", "as_graph", "from_edges"]
-
-MOST_VERTICES = 2**31 - 1  # their numbers are int32
 
 
 class Adjacency(NamedTuple):
@@ -167,8 +166,6 @@ def as_graph(source: Any) -> Graph:
     if isinstance(source, Graph):
         return source
     if isinstance(source, str | os.PathLike):
-        from mafla.graphs.parsing import parse_file
-
         parsed = parse_file(source)
         return from_edges(parsed.num_vertices, parsed.ends, parsed.weights, labels=parsed.labels)
     networkx = sys.modules.get("networkx")  # whoever has such a graph has imported it
@@ -200,7 +197,7 @@ def _from_matrix(source: Any) -> Graph:
     """Make a graph of a symmetric matrix, with memory for its entries that are not zero only."""
     from scipy import sparse
 
-    if source.shape[0] != source.shape[1] or source.dtype.kind not in "biuf":
+    if source.ndim != 2 or source.shape[0] != source.shape[1] or source.dtype.kind not in "biuf":
         raise ValueError(
             f"graph must be a square matrix of real numbers, got shape {source.shape} of dtype {source.dtype}"
         )

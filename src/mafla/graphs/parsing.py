@@ -6,8 +6,9 @@ Whether the first line is a header `N M` or the first edge is decided so:
 2. The names *.gr, *.mc, *.rud, *.gset, *.clq, *.col, *.dimacs, *.mis and G1, G1.txt, G2, ... promise a header.
 3. The names *.edges, *.edgelist, *.el, *.csv and *.tsv promise that there is none.
 4. Under any other name two whole numbers N M are a header if the next line has three fields, or if M lines follow of
-   which more than half join vertices from 1 to N. They are an error if another number of lines follows, which all join
-   vertices from 1 to N < M: a header that is wrong is more likely than such an edge. Else they are an edge.
+   which more than half join vertices from 1 to N. They are an error if M lines follow which all join vertices from 0
+   to N - 1, or another number of lines which all join vertices from 1 to N < M: a header that is wrong is more likely
+   than such an edge. Else they are an edge.
 
 A header that disagrees with the lines that follow is an error.
 """
@@ -22,13 +23,13 @@ import numpy as np
 from mafla.graphs.graphml import parse_graphml
 from mafla.graphs.rows import Parsed, Rows, data_rows, edge_list, is_whole, number_table, numbered_edges
 
-__all__ = ["parse_file"]
+__all__ = ["MOST_VERTICES", "parse_file"]
 
 FORMATS = "G-set, DIMACS, PACE, edge lists and GraphML are allowed"
 HEADED = re.compile(r".*\.(gr|mc|rud|gset|clq|col|dimacs|mis)|G[0-9]+(\.txt)?", re.IGNORECASE)
 HEADLESS = re.compile(r".*\.(edges|edgelist|el|csv|tsv)", re.IGNORECASE)
 PROBLEMS = {"edge", "col", "td", "vc", "mis", "clq", "clique", "tw", "sp", "max", "ds", "is"}
-MOST_VERTICES = 2**31 - 1
+MOST_VERTICES = 2**31 - 1  # their numbers are int32
 CONTROL = bytes(code for code in range(32) if code not in b"\t\n\v\f\r")
 
 
@@ -141,7 +142,15 @@ def _looks_headed(rows: Rows) -> bool:
         return num_edges == len(body)
     in_range = ((table.ends >= 1) & (table.ends <= num_vertices)).all(axis=1)
     if num_edges == len(body):
-        return bool(2 * np.count_nonzero(in_range) > len(body)) or not body
+        if not body or 2 * np.count_nonzero(in_range) > len(body):
+            return True
+        if table.ends.min() == 0 and table.ends.max() < num_vertices:
+            rows.fail(
+                0,
+                f"{rows.texts[0]!r} looks like a header N M, but vertices are numbered from 0",
+                "from 1 is allowed; if it is an edge, let the name of the file end in .edges",
+            )
+        return False
     if body and in_range.all() and num_edges > num_vertices:
         rows.fail(
             0,

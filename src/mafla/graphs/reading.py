@@ -7,6 +7,7 @@ import numpy as np
 
 from mafla.graphs.graph import Graph, as_graph, from_edges
 from mafla.graphs.parsing import parse_file
+from mafla.graphs.rows import Parsed
 
 __all__ = ["complement_of", "read_graph"]
 
@@ -26,14 +27,15 @@ def read_graph(path: Any, *, complement: bool = False, signed: bool = True) -> G
     Two whole numbers in the first line are a header `N M` in files named *.gr, *.mc, *.rud, *.gset, *.clq, *.col,
     *.dimacs, *.mis, G1, G1.txt, G2, ... and an edge in files named *.edges, *.edgelist, *.el, *.csv, *.tsv. Under
     other names they are a header if the next line has three fields, or if M lines follow of which more than half join
-    vertices from 1 to N; an error if another number of lines follows that all join vertices from 1 to N < M, as in a
-    file that was cut off; and else an edge. A header that disagrees with the lines that follow is an error.
+    vertices from 1 to N; an error if M lines follow that all join vertices from 0 to N - 1, or another number of lines
+    that all join vertices from 1 to N < M, as in a file that was cut off; and else an edge. A header that disagrees
+    with the lines that follow is an error.
 
     Args:
         path: of the file; or any graph that `as_graph` takes, such as that of NetworkX or a scipy.sparse matrix.
         complement: return the graph of the edges that are not there, all of weight 1, with at most 5000
             vertices: a largest clique is what a smallest cover of the complement leaves over.
-        signed: whether weights may be negative; where they may not, the error names the line of the file.
+        signed: whether weights in a file may be negative; where they may not, the error names its line.
 
     Returns:
         The graph, vertices numbered from 0. Its `labels` say what edge lists and GraphML call them, its `notes` which
@@ -50,10 +52,14 @@ def read_graph(path: Any, *, complement: bool = False, signed: bool = True) -> G
         ...     read_graph(path).weights, read_graph(path, complement=True).edges
         (array([ 5., -1.]), array([[0, 2]], dtype=int32))
     """
-    graph = as_graph(path)
+    parsed = parse_file(path) if isinstance(path, str | os.PathLike) else None
+    if parsed is None:
+        graph = as_graph(path)
+    else:
+        graph = from_edges(parsed.num_vertices, parsed.ends, parsed.weights, labels=parsed.labels)
     if not complement:
-        if not signed and isinstance(path, str | os.PathLike):
-            _refuse_negative(graph, path)
+        if not signed and parsed is not None:
+            _refuse_negative(graph, parsed, os.fspath(path))
         return graph
     if graph.num_vertices > MOST_VERTICES_OF_COMPLEMENT:
         name = os.fspath(path) if isinstance(path, str | os.PathLike) else "graph"
@@ -78,13 +84,13 @@ def complement_of(graph: Graph) -> Graph:
     return from_edges(graph.num_vertices, edges, labels=graph.labels, notes=notes)
 
 
-def _refuse_negative(graph: Graph, path: str | os.PathLike[str]) -> None:
-    """Read the file again for the line to blame, if parallel edges add up to a weight below zero."""
-    if (graph.weights >= 0).all():
-        return
-    parsed = parse_file(path)
-    first = int(np.flatnonzero(parsed.weights < 0)[0])
-    raise ValueError(
-        f"{os.fspath(path)}:{parsed.lines[first]}: the weight is {parsed.weights[first]:g}; "
-        "zero or more is allowed in a graph that is to be covered"
-    )
+def _refuse_negative(graph: Graph, parsed: Parsed, path: str) -> None:
+    """Name the first line to blame, if parallel edges add up to a weight below zero."""
+    below = {(int(u), int(v)) for u, v in graph.edges[graph.weights < 0]}
+    for index in np.flatnonzero(parsed.weights < 0) if below else ():
+        u, v = sorted(parsed.ends[index].tolist())
+        if (u, v) in below:
+            raise ValueError(
+                f"{path}:{parsed.lines[index]}: the weight is {parsed.weights[index]:g}; "
+                "zero or more is allowed in a graph that is to be covered"
+            )

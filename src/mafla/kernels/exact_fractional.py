@@ -56,6 +56,8 @@ def exact_mafla(
         True
     """
     _check.function("logdensity", logdensity)
+    if drift is not None:
+        _check.function("drift", drift)
     alpha, step_size = _check.stability_index(alpha, above=1), _check.positive("step_size", step_size)
     aim = default_acceptance(alpha) if target_acceptance is None else target_acceptance
     constant = local_constant(alpha)

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from mafla import stable
+from mafla import _check, stable
 from mafla.drift import local_drift
 from mafla.kernels.base import LangevinState, Noise, call_logdensity, call_score
 
@@ -35,6 +35,7 @@ def start_from_score(
 ) -> Callable[[Float[Array, " dim"]], LangevinState]:
     """Return the ``init`` of kernels that know a score: the drift is ``c_α s(x)`` unless another one is given."""
     field, name = (local_drift(score, alpha), "score") if drift is None else (drift, "drift")
+    _check.function(name, field)
     return lambda position: LangevinState(position, None, call_score(field, position, name))
 
 

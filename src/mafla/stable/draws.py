@@ -45,7 +45,7 @@ def sample(
         (1000, 3)
     """
     alpha, dim = _check.stability_index(alpha), _check.whole("dim", dim, 1)
-    shape = (shape,) if isinstance(shape, int) else shape
+    shape = _batch(shape)
     if dim == 1:
         return _line(key, alpha, shape, _float_dtype(dtype))
     normal, scale = _flat_parts(key, alpha, math.prod(shape), dim, _float_dtype(dtype))
@@ -53,7 +53,7 @@ def sample(
 
 
 def log_scale(
-    key: Key[Array, ""], alpha: float, shape: tuple[int, ...] = (), dtype: jnp.dtype | None = None
+    key: Key[Array, ""], alpha: float, shape: int | tuple[int, ...] = (), dtype: jnp.dtype | None = None
 ) -> Float[Array, "*shape"]:
     """Draw ``log A``, where ``A`` is positive α/2-stable with Laplace transform ``exp(-s^(α/2))`` (Kanter 1975).
 
@@ -73,7 +73,7 @@ def log_scale(
         True
     """
     alpha = _check.stability_index(alpha)
-    return draw_parts(key, (0,), shape, alpha, accept=False, dtype=_float_dtype(dtype))[1]
+    return draw_parts(key, (0,), _batch(shape), alpha, accept=False, dtype=_float_dtype(dtype))[1]
 
 
 def amplitude(log_a: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
@@ -151,6 +151,11 @@ def _kanter(words: list[UInt32[Array, "*shape"]], alpha: float, dtype: jnp.dtype
     log_sin_ratio = _log_sin(a * u, v + b * u, dtype) - _log_sin(u, v, dtype) / a
     exponential = _exponential(*_unit_interval(*words[2:], dtype=dtype))
     return log_sin_ratio + (b / a) * (_log_sin(b * u, v + a * u, dtype) - jnp.log(exponential))
+
+
+def _batch(shape: int | tuple[int, ...]) -> tuple[int, ...]:
+    sizes = shape if isinstance(shape, tuple | list) else (shape,)
+    return tuple(_check.whole("shape", size, 0) for size in sizes)
 
 
 def _float_dtype(dtype: jnp.dtype | None) -> jnp.dtype:
