@@ -17,7 +17,9 @@ def interrupts() -> Iterator[Callable[[], bool]]:
         ...     is_interrupted()
         False
     """
-    if threading.current_thread() is not threading.main_thread():  # other threads get no signals
+    # Other threads get no signals, and who was told to ignore Ctrl-C, such as a job in the background, is to ignore it.
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None):
         yield lambda: False
         return
     seen: list[int] = []

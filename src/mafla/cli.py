@@ -3,6 +3,7 @@
 Everything heavy is imported inside the commands, so that ``mafla --help`` answers at once.
 """
 
+import os
 import sys
 import time
 from collections.abc import Iterable
@@ -192,7 +193,7 @@ def _solve(
     is_chosen = found.assignment > 0
     row = {
         "problem": name,
-        "graph": path.name,
+        "graph": os.fsencode(path.name).decode(errors="replace"),
         "vertices": graph.num_vertices,
         "edges": graph.num_edges,
         "value": found.value,
@@ -204,17 +205,19 @@ def _solve(
         "chosen": [graph.labels[i] if graph.labels else i + 1 for i in is_chosen.nonzero()[0].tolist()],
     }
     about = {"seed": seed, "time": seconds, "complement": complement, "history": found.history.tolist()}
-    files = write_files(output, {f"{name}.json": as_record([row], **about)})
     if as_json:
         print(json.dumps(row, indent=2, ensure_ascii=False))
-        return
-    for note in found.notes:
-        print(note)
-    bound = "" if found.bound is None else ", optimal" if found.optimal else f", bound {found.bound:.10g}"
-    stopped = ", stopped by Ctrl-C" if found.interrupted else ""
-    print(f"{name} {found.value:.10g}{bound} ({graph.num_vertices} vertices, {graph.num_edges} edges, ", end="")
-    print(f"{found.seconds:.1f} s{stopped})")
-    print(*files, sep="\n", end="\n" if files else "")
+    else:
+        for note in found.notes:
+            print(note)
+        bound = "" if found.bound is None else ", optimal" if found.optimal else f", bound {found.bound:.15g}"
+        stopped = ", stopped by Ctrl-C" if found.interrupted else ""
+        print(f"{name} {found.value:.15g}{bound} ({graph.num_vertices} vertices, {graph.num_edges} edges, ", end="")
+        print(f"{found.seconds:.1f} s{stopped})", flush=True)
+    # Last, so that an answer which cannot be written is not lost.
+    files = write_files(output, {f"{name}.json": as_record([row], **about)})
+    if files and not as_json:
+        print(*files, sep="\n")
 
 
 def _fail(message: str, code: int) -> int:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
+from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -73,16 +74,15 @@ def processes(workers: int) -> Iterator[Executor]:
         2
     """
     context = multiprocessing.get_context("spawn")
-    shares = context.SimpleQueue()
-    for share in _shares(workers):
-        shares.put(share)
+    others, begun = multiprocessing.active_children(), context.Value("i", 0)
     with TemporaryDirectory() as compiled:
-        pool = ProcessPoolExecutor(workers, context, initializer=_prepare, initargs=(compiled, shares))
+        prepare = partial(_prepare, compiled, _shares(workers))
+        pool = ProcessPoolExecutor(workers, context, initializer=prepare, initargs=(begun,))
         try:
             yield pool
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            for child in multiprocessing.active_children():
+            for child in set(multiprocessing.active_children()) - set(others):
                 child.terminate()
             raise
         finally:
@@ -121,11 +121,13 @@ def _shares(workers: int) -> list[set[int]]:
     return [set(mine[worker::workers] if workers <= len(mine) else mine) for worker in range(workers)]
 
 
-def _prepare(compiled: str, shares: Any) -> None:
+def _prepare(compiled: str, shares: list[set[int]], begun: Any) -> None:
     """Leave Ctrl-C to the parent and end with it, keep to some processors, and share what JAX compiles."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    if share := shares.get():
+    with begun.get_lock():
+        number, begun.value = begun.value, begun.value + 1
+    if share := shares[number % len(shares)]:
         os.sched_setaffinity(0, share)
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", compiled)
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")

@@ -1,5 +1,6 @@
 """What commands leave behind: files that are never half there, with what is needed to get them again."""
 
+import contextlib
 import json
 import os
 import platform
@@ -104,5 +105,6 @@ def write_files(folder: Path | None, files: Mapping[str, bytes]) -> list[Path]:
         raise ValueError(f"--output must be a folder that can be written, got {folder} ({error.strerror})") from error
     finally:
         for part in parts.values():
-            part.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # which would hide what went wrong
+                part.unlink()
     return list(parts)

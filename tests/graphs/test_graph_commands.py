@@ -1,6 +1,7 @@
 """``mafla maxcut`` and ``mafla vertex-cover``: answers that can be checked, and one line about what is wrong."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -100,3 +101,27 @@ def test_negative_weights_have_no_cover(file: Path, capsys: pytest.CaptureFixtur
 def test_a_missing_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["maxcut", str(tmp_path / "nothing.txt")]) == 2
     assert "nothing.txt" in capsys.readouterr().err
+
+
+def test_large_weights_are_printed_to_the_last_digit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "heavy.edges"
+    path.write_text("a b 12345678901\nb c 12345678902\na c 12345678907\n", encoding="utf-8")
+    assert cli.main(["maxcut", str(path), "--time", "0.1"]) == 0
+    assert capsys.readouterr().out.startswith("maxcut 24691357809, bound 27777777")
+
+
+def test_an_answer_that_cannot_be_written_is_not_lost(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out" / "maxcut.json").mkdir(parents=True)  # a folder in the place of the file
+    assert cli.main(["maxcut", str(file), "--time", "0.1", "--output", str(tmp_path / "out")]) == 2
+    out, error = capsys.readouterr()
+    assert out.startswith("maxcut 4")
+    assert "--output must be a folder that can be written" in error
+
+
+def test_the_name_of_a_file_may_be_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / os.fsdecode(b"g\xff.edges")
+    path.write_text("a b\n", encoding="utf-8")
+    assert cli.main(["maxcut", str(path), "--time", "0.1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["graph"] == "g\ufffd.edges"

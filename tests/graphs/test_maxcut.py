@@ -13,6 +13,7 @@ from scipy import sparse
 from small_cuts import KINDS, largest_cut, small_graph
 
 from mafla.graphs import cut_rounds
+from mafla.graphs import maxcut as maxcut_module
 from mafla.graphs.cut_search import anneal
 from mafla.graphs.graph import from_edges
 from mafla.graphs.maxcut import CutPlan, maxcut
@@ -119,6 +120,25 @@ def test_the_time_limit_holds_on_a_clock_that_ticks_at_each_look() -> None:
     assert 5.0 <= found.seconds < 5.2
 
 
+@pytest.mark.parametrize(("limit", "is_bounded"), [(0.3, False), (1000.0, True)])
+def test_the_bound_comes_after_a_first_cut_and_only_if_there_is_time(
+    limit: float, is_bounded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, asked = nx.gnm_random_graph(1000, 10_000, seed=0), []
+    maxcut(graph, None, rounds=1)
+
+    def bound_and_press(given: Any) -> float:
+        asked.append(given)
+        os.kill(os.getpid(), signal.SIGINT)
+        return float(given.num_edges)
+
+    monkeypatch.setattr(maxcut_module, "spectral_bound", bound_and_press)
+    found = maxcut(graph, limit)
+    assert found.value > 6000
+    assert len(asked) == found.interrupted == is_bounded
+    assert found.bound == 10_000
+
+
 @pytest.mark.slow
 def test_the_time_limit_holds_for_a_million_edges() -> None:
     """By the processor's clock, so that other programs do not matter."""
@@ -145,3 +165,10 @@ def test_the_time_limit_holds_for_a_million_edges() -> None:
 def test_arguments_are_checked(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         maxcut(**{"graph": nx.path_graph(3), **arguments})
+
+
+def test_plans_are_of_the_types_that_are_compiled() -> None:
+    plan = CutPlan(alpha=2, steps=np.int64(3))  # type: ignore[arg-type]
+    assert (type(plan.alpha), type(plan.steps)) == (float, int)
+    with pytest.raises(ValueError, match=r"alpha must be a number in \(1, 2\], got '1.5'"):
+        CutPlan(alpha="1.5")  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ from scipy import sparse
 from small_covers import is_cover, is_minimal, links_of, many_links, smallest_cover
 
 from mafla.graphs import cover_rounds
+from mafla.graphs import vertex_cover as vertex_cover_module
 from mafla.graphs.cover_search import run_search
 from mafla.graphs.graph import from_edges
 from mafla.graphs.vertex_cover import CoverPlan, vertex_cover
@@ -113,6 +114,15 @@ def test_ctrl_c_keeps_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
     assert next(slices) == 6  # and no slice more
 
 
+def test_ctrl_c_ends_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
+    def press(*_: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(cover_rounds, "run_search", press)
+    with pytest.raises(KeyboardInterrupt):
+        vertex_cover_module._compile.__wrapped__()
+
+
 def test_the_time_limit_holds_on_a_clock_that_ticks_at_each_look() -> None:
     vertex_cover(HARD, None, rounds=1)
     ticks = itertools.count()
@@ -157,3 +167,10 @@ def test_weights_are_ignored_and_that_is_said() -> None:
 def test_arguments_are_checked(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         vertex_cover(**{"graph": nx.path_graph(3), **arguments})
+
+
+def test_plans_are_of_the_types_that_are_compiled() -> None:
+    plan = CoverPlan(alpha=2, penalty=3, sweeps=np.int64(3))  # type: ignore[arg-type]
+    assert (type(plan.alpha), type(plan.penalty), type(plan.sweeps)) == (float, float, int)
+    with pytest.raises(ValueError, match="penalty must be a positive finite number, got '2'"):
+        CoverPlan(penalty="2")  # type: ignore[arg-type]

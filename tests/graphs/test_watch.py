@@ -177,6 +177,19 @@ def test_the_time_left_is_estimated_from_rounds() -> None:
     assert shown[0].endswith("0:18 left")  # one round took two seconds, nine are left
 
 
+def test_who_is_told_to_ignore_ctrl_c_does() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with Watch("search", None, 3) as watch:
+            watch.offer(1.0, SIDES)
+            press_ctrl_c()
+            assert watch.go_on(0.0, 1.0)
+        assert not watch.interrupted
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

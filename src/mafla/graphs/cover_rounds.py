@@ -52,13 +52,14 @@ class CoverPlan:
     exchanges: int = 100_000
 
     def __post_init__(self) -> None:
-        _check.stability_index(self.alpha, above=1)
+        # As the types that they are compiled for: others would be compiled again while the clock runs.
+        object.__setattr__(self, "alpha", _check.stability_index(self.alpha, above=1))
         for name in ("penalty", "temperature", "step_size"):
-            _check.positive(name, getattr(self, name))
+            object.__setattr__(self, name, _check.positive(name, getattr(self, name)))
+        for name in ("sweeps", "exchanges"):
+            object.__setattr__(self, name, _check.whole(name, getattr(self, name), 0))
         if self.penalty <= 1:
             raise ValueError(f"penalty must be above 1, the energy of a vertex, got {self.penalty}")
-        for name in ("sweeps", "exchanges"):
-            _check.whole(name, getattr(self, name), 0)
 
 
 class Slice(NamedTuple):

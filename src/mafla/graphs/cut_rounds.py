@@ -55,9 +55,10 @@ class CutPlan:
     children: int = 4
 
     def __post_init__(self) -> None:
-        _check.stability_index(self.alpha, above=1.0)
+        # As the types that they are compiled for: others would be compiled again while the clock runs.
+        object.__setattr__(self, "alpha", _check.stability_index(self.alpha, above=1))
         for name in ("steps", "sweeps", "moves", "children"):
-            _check.whole(name, getattr(self, name), 0)
+            object.__setattr__(self, name, _check.whole(name, getattr(self, name), 0))
 
 
 class Slice(NamedTuple):

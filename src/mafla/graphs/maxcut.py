@@ -17,6 +17,7 @@ from mafla.graphs.watch import Watch
 __all__ = ["CutPlan", "maxcut"]
 
 SPECTRAL_SIZE = 500_000  # vertices and edges above which the search can use the time better than an eigenvalue
+SPECTRAL_SECONDS, SPECTRAL_SHARE = 1e-5, 0.1  # that it may take for each of them; of the time that is left, at the most
 
 
 def maxcut(
@@ -64,11 +65,17 @@ def maxcut(
 def _compile() -> None:
     """Have all machine code made or loaded before the clock starts, by a search that uses each part."""
     diamond = from_edges(4, [(0, 1), (1, 2), (2, 3), (0, 3), (0, 2)], [1.0, 1.0, 1.0, 1.0, 0.1])
+    balanced_sides(diamond)
     plan = CutPlan(alpha=1.5, steps=1, sweeps=1, moves=1, children=1)
     watch = Watch("compilation", None, 2)  # not entered: Ctrl-C is to end it at once, as there is no cut to keep
     for part in CutSearch(diamond, watch, plan, np.random.default_rng(0)).slices():
         if not watch.go_on(watch.value, part.temperature, part.ends_round):
             return
+
+
+def _has_time(graph: Graph, watch: Watch) -> bool:
+    size = graph.num_vertices + graph.num_edges
+    return size <= SPECTRAL_SIZE and SPECTRAL_SECONDS * size <= SPECTRAL_SHARE * watch.seconds_left
 
 
 def _search(graph: Graph, watch: Watch, seed: int, plan: CutPlan) -> Solution:
@@ -77,9 +84,9 @@ def _search(graph: Graph, watch: Watch, seed: int, plan: CutPlan) -> Solution:
         if sides is not None:
             watch.offer(graph.cut_value(sides), sides)
             return watch.solution(watch.value, graph.notes)
-        is_small = graph.num_vertices + graph.num_edges <= SPECTRAL_SIZE
-        bound = spectral_bound(graph) if is_small else positive_weight(graph)
         search = CutSearch(graph, watch, plan, np.random.default_rng(seed))
+        search.finish()  # a first cut, before the bound takes its time
+        bound = spectral_bound(graph) if _has_time(graph, watch) else positive_weight(graph)
         for part in search.slices():
             if watch.value >= bound:
                 watch.stop()

@@ -55,8 +55,10 @@ def vertex_cover(
     notes = (*network.notes, *_check_weights(network))
     watch = Watch("vertex cover", time_limit, rounds, progress=progress, sign=-1, clock=clock)
     _compile()
-    bound = _run(network, watch, plan or CoverPlan(), seed)
-    found = watch.solution(bound, notes)
+    with watch:
+        search = CoverSearch(network, watch, plan or CoverPlan(), np.random.default_rng(seed))
+        _run(search)
+    found = watch.solution(search.bound, notes)
     if not network.covers(found.assignment):
         raise RuntimeError("the vertices found cover not all edges: this is an error in mafla, please report the graph")
     return found
@@ -81,15 +83,13 @@ def _compile() -> None:
     """
     ring, spokes = [(i, (i + 1) % 5) for i in range(5)], [(i, i + 5) for i in range(5)]
     star = [(i + 5, (i + 2) % 5 + 5) for i in range(5)]
-    watch = Watch("compilation", None, 1, sign=-1)
-    _run(from_edges(10, [*ring, *spokes, *star]), watch, CoverPlan(sweeps=1, exchanges=1), 0)
+    petersen, plan = from_edges(10, [*ring, *spokes, *star]), CoverPlan(sweeps=1, exchanges=1)
+    watch = Watch("compilation", None, 1, sign=-1)  # not entered: Ctrl-C is to end it at once
+    _run(CoverSearch(petersen, watch, plan, np.random.default_rng(0)))
 
 
-def _run(graph: Graph, watch: Watch, plan: CoverPlan, seed: int) -> float:
-    """Offer covers to the watch until it has had enough, and return the bound."""
-    with watch:
-        search = CoverSearch(graph, watch, plan, np.random.default_rng(seed))
-        for part in search.slices():
-            if not watch.go_on(part.mean, part.temperature, part.ends_round):
-                break
-    return search.bound
+def _run(search: CoverSearch) -> None:
+    """Go on until the watch has had enough, or a bound is reached."""
+    for part in search.slices():
+        if not search.watch.go_on(part.mean, part.temperature, part.ends_round):
+            return

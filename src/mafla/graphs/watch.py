@@ -113,7 +113,7 @@ class Watch:
         self.rounds_done += round_done
         if self._is_interrupted():
             self._interrupt()
-        best = "–" if self.assignment is None else f"{self.value:.10g}"
+        best = "–" if self.assignment is None else f"{self.value:.15g}"
         left = _clock(self._expected_seconds_left())
         self._show(self._share_done(), f"best {best}  mean {mean:.6g}  temperature {temperature:.3g}  {left} left")
         return not (self.interrupted or self.stopped or self._share_done() >= 1)
