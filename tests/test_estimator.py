@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from mafla import estimator, program, run
 from mafla.estimator import FewRowsWarning, HeavyTailSampler
-from mafla.learn import energy
+from mafla.learn import energy, files
 from mafla.learn.networks import EnergyNetwork, Frame
 from mafla.learn.table import DuplicateRowsWarning, read_table
 from mafla.learn.training import History, Schedule
@@ -288,6 +288,27 @@ def test_ctrl_c_while_drawing_is_not_a_draw(known: HeavyTailSampler, monkeypatch
     monkeypatch.setattr(run._Pace, "ran", lambda *_: os.kill(os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt, match="stopped while drawing"):
         copy.deepcopy(known).set_params(steps=10**6).sample(5)
+
+
+@pytest.mark.parametrize("method", ["energy", "mafla"])
+def test_a_fit_that_is_stopped_or_fails_leaves_nothing_fitted(
+    method: str, known: HeavyTailSampler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def press(*_: Any, **__: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    sampler = copy.deepcopy(known).set_params(method=method, schedule=Schedule(steps=4, check_every=2))
+    with monkeypatch.context() as patch:
+        patch.setattr(files.Checkpoint, "save", press)
+        with pytest.raises(KeyboardInterrupt, match="stopped while fitting"):
+            sampler.fit(ROWS)
+    with pytest.raises(NotFittedError):
+        sampler.sample()
+    sampler = copy.deepcopy(known)
+    with pytest.raises(ValueError, match="X must be finite, got NaN"):
+        sampler.fit(np.full((100, 2), np.nan))
+    with pytest.raises(NotFittedError):
+        sampler.sample()
 
 
 def test_columns_far_from_zero_keep_their_precision() -> None:

@@ -66,3 +66,10 @@ def test_huge_values_and_constant_columns_do_no_harm() -> None:
     points = np.random.default_rng(5).standard_cauchy((100, 2)) * [1e300, 0.0]
     assert len(np.unique(thin_evenly(points, 50), axis=0)) == 50
     assert thin_evenly(np.zeros((10, 3)), 4).shape == (4, 3)
+
+
+def test_what_cannot_be_thinned_is_named() -> None:
+    with pytest.raises(ValueError, match=r"points must have at least one column, got shape \(5, 0\)"):
+        thin_evenly(np.zeros((5, 0)), 2)
+    with pytest.raises(ValueError, match="seed must be a whole number of at least 0, got -1"):
+        thin_evenly(np.zeros((5, 1)), 2, seed=-1)

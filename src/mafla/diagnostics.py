@@ -143,6 +143,8 @@ def summary(tree: xarray.DataTree) -> xarray.Dataset:
 
 def _draws(tree: xarray.DataTree) -> xarray.DataArray:
     """The draws as (dim, chain, draw), checked."""
+    if not hasattr(tree, "children"):
+        raise ValueError(f"tree must be an xarray.DataTree, such as mafla.sample returns, got {type(tree).__name__}")
     group = tree.children.get("posterior")
     if group is None or "x" not in group.data_vars:
         raise ValueError(f"tree must have a variable x in its group posterior, got the groups {list(tree.children)}")

@@ -118,6 +118,7 @@ class HeavyTailSampler(DensityMixin, BaseEstimator):  # type: ignore[misc]
             y: ignored.
         """
         del y
+        self.__dict__.pop("start_", None)  # the last thing to be known: what stops half way leaves nothing fitted
         self._check_parameters()
         values = self._read(X)
         key_learn, key_start, key_tune = jax.random.split(_key(self.random_state, 0), 3)
@@ -127,10 +128,11 @@ class HeavyTailSampler(DensityMixin, BaseEstimator):  # type: ignore[misc]
         self._learn(key_learn, rows)
         if len(rows) > MOST_STARTS:
             rows = rows[np.asarray(jax.random.permutation(key_start, len(rows)))[:MOST_STARTS]]
-        self.start_ = rows.astype(jnp.result_type(float))
+        start = rows.astype(jnp.result_type(float))
         if self.energy_ is not None and self.step_size is None:
-            self.step_size_ = _tuned_step_size(self._kernel(), key_tune, self.start_)
+            self.step_size_ = _tuned_step_size(self._kernel(), key_tune, start)
             self._forget_kernel()
+        self.start_ = start
         return self
 
     def sample(self, n_samples: int = 1, random_state: Any = None, *, as_frame: bool = False) -> Any:
@@ -139,7 +141,7 @@ class HeavyTailSampler(DensityMixin, BaseEstimator):  # type: ignore[misc]
         Args:
             n_samples: number of rows.
             random_state: seed; that of the sampler where it is None, so that a whole number gives the same rows again.
-            as_frame: return a pandas data frame with the columns of the rows that were fitted.
+            as_frame: return a pandas data frame; its columns have the names that were fitted, if those were texts.
         """
         check_is_fitted(self)
         count, steps = _check.whole("n_samples", n_samples, 1), _check.whole("steps", self.steps, 1)
@@ -169,6 +171,9 @@ class HeavyTailSampler(DensityMixin, BaseEstimator):  # type: ignore[misc]
         """Return the log density of all rows together: the sum of `score_samples`."""
         del y
         return float(np.sum(self.score_samples(X)))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "start_")
 
     def _check_parameters(self) -> None:
         if self.method not in METHODS:
@@ -208,16 +213,19 @@ class HeavyTailSampler(DensityMixin, BaseEstimator):  # type: ignore[misc]
                 self.energy_ = energy.fit_energy(
                     key_first, rows, schedule=plan, alpha=self.alpha, progress=progress, least=2
                 )
+                _refuse_unfinished(self.energy_)
                 self.alpha_ = self.energy_.alpha
                 return
             self.score_ = score.fit_score(
                 key_first, rows, schedule=schedule or score.DEFAULT, alpha=self.alpha, progress=progress
             )
+            _refuse_unfinished(self.score_)
             self.alpha_ = self.score_.alpha
             proposal = self.alpha_, self.step_size_
             self.acceptance_ = acceptance.fit_acceptance(
                 key_second, self.score_, rows, *proposal, "proxy", form="sigmoid", schedule=schedule, progress=progress
             )
+            _refuse_unfinished(self.acceptance_)
 
     def _kernel(self) -> Kernel:
         """Return the kernel, always the same one after a fit: a new one would be compiled again."""
@@ -240,6 +248,11 @@ class HeavyTailSampler(DensityMixin, BaseEstimator):  # type: ignore[misc]
     def __setstate__(self, state: dict[str, Any]) -> None:
         models = {name: rebuilt(kind, *state[name]) for name, kind in MODELS.items() if state.get(name)}
         super().__setstate__(state | models)
+
+
+def _refuse_unfinished(model: Any) -> None:
+    if model.history.outcome == "interrupted":
+        raise KeyboardInterrupt("stopped while fitting: nothing is fitted")
 
 
 def _key(random_state: Any, purpose: int) -> Key[Array, ""]:

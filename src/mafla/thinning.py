@@ -34,7 +34,9 @@ def thin_evenly(points: ArrayLike, count: int, seed: int = 0) -> Float[np.ndarra
     n = len(values)
     if not 1 <= _check.whole("count", count, 1) <= n:
         raise ValueError(f"count must be at most the number of points, {n}, got {count}")
-    random = np.random.default_rng(seed)
+    if not values.shape[1]:
+        raise ValueError(f"points must have at least one column, got shape {values.shape}")
+    random = np.random.default_rng(_check.whole("seed", seed, 0))
     shells = _shells(values) if values.shape[1] > 1 else np.zeros(n)  # on a line, the curve does it all
     along = np.lexsort((_morton_codes(values), shells))
     taken = np.floor((np.arange(count) + random.random()) * (n / count)).astype(np.int64)

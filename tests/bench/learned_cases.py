@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 
 from mafla.bench.learned_methods import Case, Outcome, Settings, make_case
 from mafla.bench.learned_targets import Problem, train_and_held_out
-from mafla.learn.training import Schedule
+from mafla.learn.training import History, Schedule
 
 BRIEF = Schedule(steps=20, batch_size=64, check_every=20)
 TINY = Settings(
@@ -76,7 +76,7 @@ def fresh(case: Case, count: int = 100) -> Any:
 class EnergyModel:
     """Stands in for a learned energy: that of a heavy-tailed law."""
 
-    alpha = 1.5
+    alpha, history = 1.5, History(0, (), (0.0,), 0, "finished", 0.0, 0)
 
     def __call__(self, x: Any) -> Any:
         return -jnp.log1p(x @ x)

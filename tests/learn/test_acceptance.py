@@ -134,7 +134,7 @@ def test_a_structured_acceptance_is_the_exact_correction_of_its_energy(drift: An
         ({"form": "free"}, "form must be one of structured, antisymmetric, sigmoid, factors, got 'free'"),
         ({"form": "factors"}, "form must not be 'factors' unless walk=True"),
         ({"walk": True, "drift": TARGET.score}, "drift must be None if walk=True: a random walk has none"),
-        ({"proposal_score": "gauss"}, "kind must be exact or proxy, got 'gauss'"),
+        ({"proposal_score": "gauss"}, "proposal_score must be exact or proxy, got 'gauss'"),
         ({"lambda_alpha": -1.0}, "lambda_alpha must be a number of at least 0"),
     ],
 )
@@ -158,3 +158,10 @@ def test_rows_of_another_width_than_the_score_are_refused() -> None:
     score = fit_score(jax.random.key(0), rows, schedule=Schedule(steps=1, check_every=1), progress=False)
     with pytest.raises(ValueError, match="data must have the 3 columns of the score, got 1"):
         fit_acceptance(jax.random.key(0), score, rows[:, :1], 1.5, 0.1, progress=False)
+
+
+def test_a_fractional_score_is_no_score_to_balance() -> None:
+    quick = Schedule(steps=1, check_every=1)
+    score = fit_score(jax.random.key(0), ROWS[:100], loss="fractional", schedule=quick, progress=False)
+    with pytest.raises(ValueError, match=r"score must be the gradient of a log density, .*; pass it as drift"):
+        fit_acceptance(jax.random.key(0), score, ROWS[:100], 1.5, 0.1, progress=False)

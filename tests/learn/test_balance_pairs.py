@@ -80,7 +80,7 @@ def test_eta_may_be_traced() -> None:
     [
         ({"alpha": 1.0}, r"alpha must be a number in \(1, 2\], got 1"),
         ({"step_size": -1.0}, "step_size must be a positive finite number, got -1.0"),
-        ({"kind": "gaussian"}, "kind must be exact or proxy, got 'gaussian'"),
+        ({"kind": "gaussian"}, "proposal_score must be exact or proxy, got 'gaussian'"),
         ({"drift": 3}, "drift must be a function of one point, got int"),
         ({"drift": jnp.sum}, r"drift must return shape \(3,\) at a single point, got \(\)"),
     ],

@@ -166,6 +166,11 @@ def test_types_that_numpy_does_not_have_are_refused(tmp_path: Path) -> None:
         files.read(tmp_path / "model")
 
 
+def test_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"path must be a file in a folder that exists, got .*nowhere/model$"):
+        files.write(tmp_path / "nowhere" / "model", "score", {}, {})
+
+
 def test_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"^[^\n]*nowhere[^\n]*$"):
         files.read(tmp_path / "nowhere")

@@ -156,10 +156,21 @@ def test_a_few_hundred_rows_are_not_learned_by_heart() -> None:
     assert np.linalg.norm(found - truth) < 0.5 * np.linalg.norm(truth)
 
 
-def test_columns_that_single_precision_cannot_resolve_are_refused() -> None:
-    rows = np.random.default_rng(0).normal(size=(100, 2)) + np.array([0.0, 1.7e9])
-    with pytest.raises(ValueError, match=r"data must lie near zero for float32, got column 1 with the median 1.7e\+09"):
+@pytest.mark.parametrize(("factor", "shift"), [(1.0, 1.7e9), (1e39, 0.0), (1e-40, 0.0)])
+def test_columns_that_single_precision_cannot_hold_are_refused(factor: float, shift: float) -> None:
+    rows = np.random.default_rng(0).normal(size=(100, 2)) * [1.0, factor] + [0.0, shift]
+    with pytest.raises(ValueError, match="data must lie near zero for float32, got column 1 with the median"):
         fit_score(KEY, rows, progress=False)
+
+
+@pytest.mark.parametrize("loss", ["sliced", "denoising"])
+def test_a_column_with_an_atom_has_no_score(loss: Any) -> None:
+    rows = normal_rows(5, 100)
+    rows[:30, 0] = 0
+    with pytest.raises(
+        ValueError, match=r"^data must have a density, got a quarter of them or more at one value in col"
+    ):
+        fit_score(KEY, rows, loss=loss, alpha=2.0, progress=False)
 
 
 @pytest.mark.parametrize(

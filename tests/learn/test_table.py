@@ -40,7 +40,14 @@ def column(values: Any) -> Any:
 
 @pytest.mark.parametrize(
     "data",
-    [ROWS, ROWS.tolist(), jnp.asarray(ROWS), ROWS.astype(np.float32), pd.DataFrame(ROWS), np.ma.masked_array(ROWS)],
+    [
+        ROWS,
+        ROWS.tolist(),
+        jnp.asarray(ROWS),
+        ROWS.astype(np.float32),
+        pd.DataFrame(ROWS),
+        np.ma.masked_array(ROWS, dtype=np.float32),
+    ],
     ids=["numpy", "list", "jax", "float32", "frame", "masked"],
 )
 def test_every_holder_of_numbers_is_read_as_float64(data: Any) -> None:

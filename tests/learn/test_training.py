@@ -239,6 +239,11 @@ BAD: list[tuple[dict[str, Any], str]] = [
 ]
 
 
+def test_what_is_no_schedule_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"schedule must be a mafla\.Schedule, got None"):
+        train(KEY, jnp.ones(1), distance, ROWS, ROWS, None)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(("change", "message"), BAD)
 def test_bad_arguments_are_named(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):

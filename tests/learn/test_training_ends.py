@@ -115,6 +115,14 @@ def test_training_that_crashed_after_its_end_is_not_run_again(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_checkpoint_of_another_loss_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        at_check(patch, 1, ctrl_c)
+        run(NOISY, noisy_fit, PAIRS, checkpoint=tmp_path / "kept", settings=("sliced",))
+    with pytest.raises(ValueError, match="checkpoint must belong to the same work"):
+        run(NOISY, noisy_fit, PAIRS, checkpoint=tmp_path / "kept", settings=("denoising",))
+
+
 def test_ctrl_c_returns_the_best_so_far_and_keeps_a_checkpoint_for_this_training_only(
     whole: tuple[Any, History], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -143,7 +143,7 @@ def fit_acceptance(  # noqa: PLR0913 - each is a choice that the paper leaves op
             entropy cannot change without the balance.
         schedule: how to train; where it is not given, 3000 steps, or up to 1000 for the structured form.
         progress: show a bar on a terminal.
-        checkpoint: file from which an interrupted training goes on.
+        checkpoint: file from which an interrupted training goes on, with the same score and drift.
 
     Example:
         >>> import jax, numpy as np
@@ -164,6 +164,10 @@ def fit_acceptance(  # noqa: PLR0913 - each is a choice that the paper leaves op
         raise ValueError("drift must be None if walk=True: a random walk has none")
     if lambda_entropy is None:
         lambda_entropy = ENTROPY if form in ("sigmoid", "factors") else 0.0
+    if isinstance(score, Score) and score.loss == "fractional":
+        raise ValueError(
+            "score must be the gradient of a log density, got one with loss='fractional'; pass it as drift"
+        )
     frame = score.frame if isinstance(score, Score) else None
     found = prepare(key, data, _check.stability_index(alpha, above=1), frame=frame)
     step_size = _check.positive("step_size", step_size)
@@ -181,6 +185,7 @@ def fit_acceptance(  # noqa: PLR0913 - each is a choice that the paper leaves op
         progress=progress,
         label="acceptance",
         checkpoint=checkpoint,
+        settings=(form, walk, *proposal[1:], str(lambda_alpha), str(lambda_entropy)),
     )
     return Acceptance(found.frame, networks, score, form, found.alpha, step_size, walk, history, drift)
 

@@ -143,6 +143,9 @@ def audit(  # noqa: PLR0913 - what the kernel is given, what is known of the tar
     """
     _check.function("log_acceptance", log_acceptance)
     _check.function("score", score)
+    _check.random_key(key)
+    if logdensity is not None:
+        _check.function("logdensity", logdensity)
     nodes, count = _check.whole("nodes", nodes, 2), _check.whole("pairs", pairs, 7) // 7
     proposal = Proposal(local_drift(score, alpha) if drift is None else drift, alpha, step_size, proposal_score)
     log_proposal_ratio(proposal)  # refuses a bad one before it is used

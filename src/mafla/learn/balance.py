@@ -276,7 +276,7 @@ def _checked(proposal: Proposal) -> Proposal:
     if proposal.drift is not None:
         _check.function("drift", proposal.drift)
     if proposal.kind not in ("exact", "proxy"):
-        raise ValueError(f"kind must be exact or proxy, got {proposal.kind!r}")
+        raise ValueError(f"proposal_score must be exact or proxy, got {proposal.kind!r}")
     alpha = _check.stability_index(proposal.alpha, above=1)
     return Proposal(proposal.drift, alpha, _check.positive("step_size", proposal.step_size), proposal.kind)
 

@@ -130,6 +130,7 @@ def fit_energy(
         progress=progress,
         label="energy",
         checkpoint=checkpoint,
+        settings=(weight,),
     )
     return Energy(found.frame, _normalised(found, network), found.alpha, history)
 

@@ -46,6 +46,8 @@ def write(path: str | Path, kind: str, config: dict[str, Any], arrays: Mapping[s
         ...     read(f"{folder}/model", "score")
         ('score', {'width': 8}, {'weight': array([1., 1., 1.])})
     """
+    if not Path(path).parent.is_dir():
+        raise ValueError(f"path must be a file in a folder that exists, got {path}")
     plain = {name: _plain(name, value) for name, value in arrays.items()}
     metadata = {"format": FORMAT, "format_version": str(VERSION), "kind": kind, "config": _to_json(config)}
     metadata["sha256"] = digest(metadata, plain)

@@ -69,7 +69,9 @@ class StudentMixture(eqx.Module):
         df = self.df[component]
         chi_square = 2 * jnp.exp(jax.random.loggamma(key_scale, df / 2))
         normal = jax.random.normal(key_normal, (count, self.centers.shape[1]), self.centers.dtype)
-        spread = jnp.einsum("nij,nj->ni", jax.vmap(_lower_inverse)(self.whiteners)[component], normal)
+        # By all factors, of which one is taken: many times faster than with a factor for each draw.
+        spreads = jnp.einsum("kij,nj->nki", jax.vmap(_lower_inverse)(self.whiteners), normal)
+        spread = jnp.take_along_axis(spreads, component[:, None, None], axis=1)[:, 0]
         return self.centers[component] + spread * jnp.sqrt(df / chi_square)[:, None]
 
 

@@ -78,15 +78,17 @@ def _fit_frame(key: Key[Array, ""], rows: Float[np.ndarray, "n dim"], isotropic:
     scaling = table.robust_scaling(rows)
     if isotropic:
         scaling = scaling._replace(scale=np.full_like(scaling.scale, np.exp(np.mean(np.log(scaling.scale)))))
+    _refuse_unfit(scaling, jnp.result_type(float))
     center, scale, unit_rows = (jnp.asarray(part, float) for part in (*scaling, scaling.apply(rows)))
-    _refuse_coarse(np.asarray(center), np.asarray(scale))
     return Frame(center, scale, fit_mixture(key, unit_rows))
 
 
-def _refuse_coarse(center: np.ndarray, scale: np.ndarray) -> None:
-    """Refuse columns so far from zero that numbers of this precision cannot tell their rows apart."""
-    coarse = np.flatnonzero(np.spacing(np.abs(center)) > FINEST * scale)
-    if len(coarse):
-        where = f"column {coarse[0]} with the median {center[coarse[0]]:g} and the scale {scale[coarse[0]]:g}"
-        help_ = "subtract the median, or use HeavyTailSampler, which does"
-        raise ValueError(f"data must lie near zero for {center.dtype}, got {where}; {help_}")
+def _refuse_unfit(scaling: table.Scaling, dtype: Any) -> None:
+    """Refuse columns so far from zero, so wide or so narrow that numbers of this precision cannot hold their rows."""
+    (center, scale), numbers = scaling, np.finfo(dtype)
+    is_fit = (numbers.eps * np.abs(center) <= FINEST * scale) & (scale >= numbers.tiny) & (scale <= numbers.max)
+    if not is_fit.all():
+        column = int(np.argmin(is_fit))
+        where = f"column {column} with the median {center[column]:g} and the scale {scale[column]:g}"
+        help_ = "subtract the median and divide by the scale, or use HeavyTailSampler, which does"
+        raise ValueError(f"data must lie near zero for {numbers.dtype}, got {where}; {help_}")

@@ -35,7 +35,7 @@ class Score(eqx.Module):
         network: what is added to the score of the base; all of the field where ``loss`` is "fractional".
         loss: by which the field was learned; "fractional" learns the fractional score ``D^(α-2)∇p / p``.
         alpha: stability index for proposals, and that of the fractional score.
-        noise_level: the noise by which data were blurred, for each column; None where they were not.
+        noise_level: the noise by which "denoising" and "fractional" blur the data, for each column; else None.
         history: the training.
     """
 
@@ -92,8 +92,8 @@ def fit_score(
         loss: "sliced" (the paper's), "exact", "denoising", or "fractional" for the fractional score of the data blurred
             by stable noise, which serves as the drift of `mafla.fula`.
         alpha: stability index, in (1, 2]; estimated from the tail of the data by "auto".
-        noise: noise level of the last two in units of each column's quantile scale; chosen from the data where it is
-            not given, and kept in the model's ``noise_level``.
+        noise: noise level of the last two in units of each column's quantile scale, of "fractional" of their geometric
+            mean; chosen from the data where it is not given, and kept in the model's ``noise_level``.
         width: width of the network's layers.
         depth: number of its hidden layers.
         schedule: how to train.
@@ -124,6 +124,7 @@ def fit_score(
         progress=progress,
         label="score",
         checkpoint=checkpoint,
+        settings=(loss, None if level is None else np.asarray(level).tolist()),
     )
     reported = None if level is None else tuple(np.asarray(level * found.frame.scale, np.float64).tolist())
     return Score(found.frame, network, loss, found.alpha, reported, history)
@@ -142,14 +143,21 @@ def _noise_level(loss: Loss, noise: float | None, found: Prepared) -> Float[Arra
         return None
     if noise is not None:
         return jnp.full_like(found.frame.scale, noise)
-    level = score_matching.noise_level(found.train).astype(found.frame.scale.dtype)
+    level = _blur(found).astype(found.frame.scale.dtype)
     # Stable noise of scale σ is at α=2 normal of variance 2σ².
     return level if loss == "denoising" else jnp.full_like(level, jnp.median(level) / jnp.sqrt(2.0))
 
 
+def _blur(found: Prepared, dim: int | None = None) -> Float[Array, " dim"]:
+    try:
+        return score_matching.noise_level(found.train, dim)
+    except ValueError as error:
+        raise ValueError(str(error).replace("points", "data", 1)) from None
+
+
 def _loss(found: Prepared, loss: Loss, level: Float[Array, " dim"] | None) -> Any:
     # The other losses blur by a level of their own.
-    trembling = TREMOR * score_matching.noise_level(found.train, dim=1) if level is None else None
+    trembling = TREMOR * _blur(found, dim=1) if level is None else None
 
     def value(network: FieldNetwork, rows: Float[Array, "n dim"], key: Key[Array, ""], progress: Scalar) -> Scalar:
         del progress

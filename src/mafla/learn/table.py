@@ -225,7 +225,8 @@ def _real_numbers(name: str, data: Any) -> Values:
         raise ValueError(f"{name} must be an array of real numbers, got {type(data).__name__}") from None
     if array.dtype.kind not in "iuf":
         raise ValueError(f"{name} must hold real numbers, got {type(data).__name__} of type {array.dtype}")
-    return np.where(np.ma.getmaskarray(data), np.nan, array) if np.ma.isMaskedArray(data) else array.astype(np.float64)
+    array = array.astype(np.float64)
+    return np.where(np.ma.getmaskarray(data), np.nan, array) if np.ma.isMaskedArray(data) else array
 
 
 def _is_frame(data: Any) -> bool:

@@ -88,6 +88,7 @@ def train(
     progress: bool = True,
     label: str = "training",
     checkpoint: str | Path | None = None,
+    settings: tuple[Any, ...] = (),
 ) -> tuple[Model, History]:
     """Minimise a loss and return the model whose averaged parameters did best on held-out data.
 
@@ -101,7 +102,8 @@ def train(
         progress: show a bar with the rate of acceptance (of steps not skipped) and time left on a terminal.
         label: what the bar calls the training.
         checkpoint: file in which the training is kept after each check, and from which it goes on if the file is there.
-            It does not know the loss: another loss needs another file. It is removed when the training is done.
+            It is removed when the training is done.
+        settings: what JSON can hold of all that the loss depends on: a checkpoint with others is refused.
 
     Returns:
         The best model and the history; after Ctrl-C those until then.
@@ -121,7 +123,7 @@ def train(
     plan, key_steps, key_check = _checked(schedule), jax.random.fold_in(key, 0), jax.random.fold_in(key, 1)
     data, held_out = _rows("data", data), _rows("held_out", held_out, HELD_OUT_ROWS)
     trained, fixed = eqx.partition(model, eqx.is_inexact_array)
-    mark = "" if checkpoint is None else _fingerprint(key, plan, (model, data, held_out))
+    mark = "" if checkpoint is None else _fingerprint(key, (plan, settings), (model, data, held_out))
     kept = files.Checkpoint(checkpoint, "training", mark)
     init, chunk, check = _compile(loss, fixed, plan)
     chunk = partial(chunk, data=data, key=key_steps)
@@ -257,13 +259,15 @@ def _end(history: History, plan: Schedule) -> str:
     return "stopped early" if plan.patience is not None and waited >= plan.patience else ""
 
 
-def _fingerprint(key: Key[Array, ""], plan: Schedule, contents: Any) -> str:
+def _fingerprint(key: Key[Array, ""], settings: Any, contents: Any) -> str:
     generator, numbers = files.key_parts(key)
-    return files.digest({"key": generator, "schedule": json.dumps(plan)}, files.arrays_of((numbers, contents)))
+    return files.digest({"key": generator, "settings": json.dumps(settings)}, files.arrays_of((numbers, contents)))
 
 
 def _checked(schedule: Schedule) -> Schedule:
     """Return the settings as they are carried out, with whole chunks only."""
+    if not isinstance(schedule, Schedule):
+        raise ValueError(f"schedule must be a mafla.Schedule, got {schedule!r}")
     steps, batch_size, check_every = (
         _check.whole(name, getattr(schedule, name), 1) for name in ("steps", "batch_size", "check_every")
     )
