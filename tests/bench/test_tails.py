@@ -86,6 +86,8 @@ def test_samplers_are_chosen_by_parts_of_their_names_and_variants_by_the_whole()
     assert tails._named("NUTS") == ["BlackJAX NUTS", "NumPyro NUTS"]
     assert tails._named("emcee|mafla α=1.5") == ["emcee", "mafla α=1.5"]
     assert tails._named("") == list(SAMPLERS)
+    assert tails._named(OURS) == [OURS]
+    assert tails._named("mafla t|α") == ["mafla tempered"]
 
 
 @pytest.mark.slow
@@ -121,6 +123,18 @@ def test_what_is_drawn_while_burning_in_is_not_kept(burn_in: float, is_dropped: 
     np.testing.assert_array_equal(found.draws[0, :, 0], first + np.arange(count))
     assert (found.warmup_seconds > 0.01) == is_dropped
     assert found.seconds >= 0.1
+
+
+def test_who_is_done_early_does_not_burn_more_than_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tail_samplers, "MOST_NUMBERS", 2 * 100 * tail_samplers.CHUNK)
+    problem = next(each for each in problems() if each.dim == 1)
+    run = tail_samplers._in_chunks(
+        lambda _key, start: (0 * start, start), lambda state, *_: state + 1, problem, 2, 0.25, lambda state: state
+    )
+    found = run(jax.random.key(0), np.zeros((2, 1), np.float32), 1e6)
+    assert found.draws[0, -1, 0] == 100 * tail_samplers.CHUNK  # the last of all that fit
+    assert found.warmup_seconds < 0.25 * found.seconds
+    assert found.draws.shape[1] > 30 * tail_samplers.CHUNK
 
 
 @pytest.fixture

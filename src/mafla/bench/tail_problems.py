@@ -20,7 +20,7 @@ LEVELS = (0.95, 0.99, 0.999)
 CONDITION, OFFSET = 1e3, 30.0  # of covariances; of centres from the origin, in units of the target's own scale
 FAR = 1e3
 LARGEST_DENSE = 50  # dimensions; beyond, a matrix for each chain makes peers slower still
-REFERENCE_DRAWS = 2_000_000
+THRESHOLD_DRAWS, SHARE_DRAWS = 2_000_000, 20_000_000  # where thresholds or shares have no formula
 
 Draws = Float[np.ndarray, "n dim"]
 
@@ -34,8 +34,9 @@ class Problem(NamedTuple):
         dim: the dimension.
         logdensity: up to a constant, at a single point.
         distance: of points of shape (n, dim): how far out they are, by which tails are judged.
-        thresholds: the distances beyond which the shares ``1 - LEVELS`` lie.
+        thresholds: the distances beyond which about the shares ``1 - LEVELS`` of the law lie.
         draws: ``draws(key, n)``: at least nearly independent points of the target.
+        beyond: those shares; where thresholds are quantiles of draws, from ten times as many other draws.
         locations: modes, of shape (modes, dim); none where there is one.
         dense: whether a peer that can learn a whole matrix should.
         starts: from where chains start.
@@ -48,6 +49,7 @@ class Problem(NamedTuple):
     distance: Callable[[Draws], Float[np.ndarray, " n"]]
     thresholds: Callable[[], Float[np.ndarray, " levels"]]
     draws: Callable[[Key[Array, ""], int], Any]
+    beyond: Callable[[], Float[np.ndarray, " levels"]] = lambda: 1 - np.array(LEVELS)
     locations: Float[np.ndarray, "modes dim"] | None = None
     dense: bool = False
     starts: tuple[str, ...] = ("near", "far")
@@ -68,7 +70,7 @@ def problems() -> tuple[Problem, ...]:
         *(_student(df, dim, stretched=True) for df, dim in sizes),
         _cauchy_product(10),
         *(_modes(*each) for each in modes),
-        _from_target("funnel, d=10", "curved", targets.funnel(10), lambda x: x[:, 0], starts=("near",)),
+        _funnel(10),
         _posterior("horseshoe, d=21", "curved", 21, "horseshoe", lambda x: x[:, -2]),
         _posterior("kinetics, d=4", "curved", 4, "kinetics", lambda x: x[:, 1]),
         _normal(50),
@@ -144,8 +146,29 @@ def _modes(count: int, distance: float, dim: int) -> Problem:
         locations = radius * np.column_stack([np.cos(angles), np.sin(angles)])
     weights = np.arange(1, count + 1) / (count * (count + 1) / 2)
     mixture = targets.stable_mixture(1.5, locations, weights)
-    name = f"{count} modes at {distance}, d={dim}"
-    return _from_target(name, "modes", mixture, partial(_to_nearest, locations), locations=locations)
+    away = partial(_to_nearest, locations)
+
+    @cache
+    def thresholds() -> Float[np.ndarray, " levels"]:
+        return np.quantile(away(_draws(mixture, jax.random.key(0), THRESHOLD_DRAWS)), LEVELS)
+
+    @cache
+    def beyond() -> Float[np.ndarray, " levels"]:
+        blocks = jax.random.split(jax.random.key(1), SHARE_DRAWS // THRESHOLD_DRAWS)
+        shares = [away(_draws(mixture, key, THRESHOLD_DRAWS))[:, None] > thresholds() for key in blocks]
+        return np.mean([each.mean(axis=0) for each in shares], axis=0)
+
+    return Problem(
+        f"{count} modes at {distance}, d={dim}",
+        "modes",
+        dim,
+        mixture.logdensity,
+        away,
+        thresholds,
+        partial(_draws, mixture),
+        beyond,
+        locations,
+    )
 
 
 def _to_nearest(locations: Draws, x: Draws) -> Float[np.ndarray, " n"]:
@@ -172,15 +195,23 @@ def _normal(dim: int) -> Problem:
     )
 
 
-def _from_target(name: str, group: str, target: targets.Target, distance: Any, **known: Any) -> Problem:
-    """Return a problem whose thresholds are those of many independent draws."""
+def _funnel(dim: int) -> Problem:
+    """Return the funnel, judged by its neck, which is normal with standard deviation 3."""
+    target = targets.funnel(dim)
+    return Problem(
+        f"funnel, d={dim}",
+        "curved",
+        dim,
+        target.logdensity,
+        lambda x: x[:, 0],
+        lambda: 3 * stats.norm.ppf(LEVELS),
+        partial(_draws, target),
+        starts=("near",),
+    )
 
-    @cache
-    def thresholds() -> Float[np.ndarray, " levels"]:
-        return np.quantile(distance(np.asarray(target.sample(jax.random.key(0), REFERENCE_DRAWS), np.float64)), LEVELS)
 
-    draws = lambda key, n: np.asarray(target.sample(key, n), np.float64)  # noqa: E731
-    return Problem(name, group, target.dim, target.logdensity, distance, thresholds, draws, **known)
+def _draws(target: targets.Target, key: Key[Array, ""], count: int) -> Draws:
+    return np.asarray(target.sample(key, count), np.float64)
 
 
 def _posterior(

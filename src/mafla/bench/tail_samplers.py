@@ -2,10 +2,10 @@
 
 A sampler is made for a problem, which compiles it; it is then run with a key, a start and seconds. The seconds count
 warm-up and draws. Who is not done with warm-up when they are over goes on until it is and draws a little, and what it
-took is said. Whose warm-up tunes step sizes alone does not keep what it draws in the first quarter of its seconds.
+took is said. Whose warm-up tunes step sizes alone does not keep what it draws in the first quarter of its time. Who
+has drawn as many numbers as fit into memory is done before its seconds are over.
 """
 
-import itertools
 import time
 from collections.abc import Callable
 from functools import partial
@@ -31,7 +31,7 @@ OURS, TEMPERED, NUTS = "mafla", "mafla tempered", "BlackJAX NUTS"
 WARMUP = 400  # steps; as few as leave all of them most of the time for draws
 MOST_NUMBERS = 5 * 10**7  # that a run may keep
 CHUNK = 10  # draws between looks at the clock
-BURN_IN = 0.25  # share of the seconds of samplers whose warm-up is short for them
+BURN_IN = 0.25  # share of the time of samplers whose warm-up is short for them
 MALA_ACCEPTANCE = 0.574
 
 
@@ -217,7 +217,7 @@ def _in_chunks(
 ) -> Run:
     """Return a run of a sampler of BlackJAX's form: warm up, then draw in chunks until the time is over.
 
-    What is drawn in the first part of the seconds, a share ``burn_in`` of them, counts as warm-up.
+    What is drawn in the first part of the time that the run took, a share ``burn_in`` of it, counts as warm-up.
     """
 
     def chunk(states: Any, tuned: Any, key: Key[Array, ""]) -> tuple[Any, Array]:
@@ -234,20 +234,17 @@ def _in_chunks(
     most = MOST_NUMBERS // (chains * problem.dim * CHUNK)
 
     def run(key: Key[Array, ""], start: Chains, seconds: float) -> Drawn:
+        key_warm, key_draw = jax.random.split(key)
         began = time.perf_counter()
+        states, tuned = jax.block_until_ready(warmed(key_warm, jnp.asarray(start, shape.dtype)))
         made: list[np.ndarray] = []
-        states, tuned = jax.block_until_ready(warmed(key, jnp.asarray(start, shape.dtype)))
-        now = warmup_seconds = time.perf_counter() - began
-        for number in itertools.count(1):
-            states, found = drawn(states, tuned, jax.random.fold_in(key, number))
-            kept, now = np.asarray(found), time.perf_counter() - began
-            if now < burn_in * seconds:
-                warmup_seconds = now
-                continue
-            made.append(kept)
-            if now >= seconds or len(made) >= most:
-                break
-        return Drawn(np.swapaxes(np.concatenate(made), 0, 1), now, warmup_seconds)
+        ends = [time.perf_counter() - began]  # of warm-up, and then of each chunk
+        while not made or (ends[-1] < seconds and len(made) < most):
+            states, found = drawn(states, tuned, jax.random.fold_in(key_draw, len(made)))
+            made.append(np.asarray(found))
+            ends.append(time.perf_counter() - began)
+        burnt = sum(end < burn_in * ends[-1] for end in ends[1:])
+        return Drawn(np.swapaxes(np.concatenate(made[burnt:]), 0, 1), ends[-1], ends[burnt])
 
     return run
 

@@ -15,7 +15,7 @@ import numpy as np
 from mafla import _check, metrics
 from mafla.bench.gathering import Report, Row, gather
 from mafla.bench.selection import is_chosen
-from mafla.bench.tail_problems import LEVELS, Problem, problems, start
+from mafla.bench.tail_problems import Problem, problems, start
 from mafla.bench.tail_samplers import NUTS, OURS, SAMPLERS, VARIANTS, Drawn, suits
 from mafla.bench.tail_table import describe, picture, summary
 from mafla.executing import Cell
@@ -76,7 +76,7 @@ def run(
         chosen = [each._replace(starts=each.starts[:1]) for each in chosen if each.name in QUICK]
     if not chosen:
         raise ValueError(f"only must be parts of the names of problems, such as Student-t|funnel, got {only!r}")
-    names = _named(samplers or (f"{OURS}|{NUTS}" if quick else ""))
+    names = [OURS, NUTS] if quick and not samplers else _named(samplers)
     limit, workers, rows = _check.positive("seconds", seconds), _check.whole("workers", workers, 1), list(known)
     parts = [
         {"problem": each.name, "sampler": name, "seconds": limit, "runs": runs}
@@ -129,11 +129,16 @@ def _place(row: Row) -> tuple[int, int, int, int]:
 
 
 def _named(samplers: str) -> list[str]:
-    names = [name for name in SAMPLERS if is_chosen(name, samplers)]
-    names += [name for name in VARIANTS if name in samplers.split("|")]
-    if not names:
+    """Return the samplers that have any of the parts in their names; a part that is a whole name chooses only that."""
+    known = [*SAMPLERS, *VARIANTS]
+    chosen = {
+        name
+        for part in samplers.split("|")
+        for name in ([part] if part in known else [each for each in SAMPLERS if part in each])
+    }
+    if not chosen:
         raise ValueError(f"samplers must be parts of the names {', '.join(SAMPLERS)}, got {samplers!r}")
-    return names
+    return [name for name in known if name in chosen]
 
 
 @cache
@@ -147,7 +152,7 @@ class _Judge:
     """What is known of a problem."""
 
     def __init__(self, problem: Problem) -> None:
-        self.problem, self.thresholds = problem, problem.thresholds()
+        self.problem, self.thresholds, self.shares_beyond = problem, problem.thresholds(), problem.beyond()
         keys = jax.random.split(jax.random.key(17), 1 + FLOORS)
         self.reference, *iid = (
             problem.draws(key, n) for key, n in zip(keys, [REFERENCE] + [W1_DRAWS] * FLOORS, strict=True)
@@ -175,8 +180,8 @@ class _Judge:
         return np.concatenate([self.problem.distance(block).reshape(chains, -1).T for block in blocks])
 
     def _errors(self, distances: np.ndarray) -> list[float]:
-        pairs = zip(self.thresholds, LEVELS, strict=True)
-        return [float(np.mean(distances > threshold) / (1 - level) - 1) for threshold, level in pairs]
+        pairs = zip(self.thresholds, self.shares_beyond, strict=True)
+        return [float(np.mean(distances > threshold) / share - 1) for threshold, share in pairs]
 
     def _trace(self, distances: np.ndarray, found: Drawn) -> list[list[float]]:
         """Return pairs of seconds and the error at the 0.99-quantile of what was drawn until then."""
