@@ -156,18 +156,9 @@ def fit_acceptance(  # noqa: PLR0913 - each is a choice that the paper leaves op
         True
     """
     _check.function("score", score)
-    if form not in FORMS:
-        raise ValueError(f"form must be one of {', '.join(FORMS)}, got {form!r}")
-    if form == "factors" and not walk:
-        raise ValueError("form must not be 'factors' unless walk=True: it belongs to symmetric proposals")
-    if walk and drift is not None:
-        raise ValueError("drift must be None if walk=True: a random walk has none")
+    _refuse_misfits(score, form, walk, drift)
     if lambda_entropy is None:
         lambda_entropy = ENTROPY if form in ("sigmoid", "factors") else 0.0
-    if isinstance(score, Score) and score.loss == "fractional":
-        raise ValueError(
-            "score must be the gradient of a log density, got one with loss='fractional'; pass it as drift"
-        )
     frame = score.frame if isinstance(score, Score) else None
     found = prepare(key, data, _check.stability_index(alpha, above=1), frame=frame)
     step_size = _check.positive("step_size", step_size)
@@ -228,6 +219,20 @@ def log_acceptance(
         return jax.nn.log_sigmoid(logit(x_new, x)) - jax.nn.softplus(symmetric)
 
     return factors
+
+
+def _refuse_misfits(score: Field, form: Form, walk: bool, drift: Field | None) -> None:
+    """Refuse choices that do not go together."""
+    if form not in FORMS:
+        raise ValueError(f"form must be one of {', '.join(FORMS)}, got {form!r}")
+    if form == "factors" and not walk:
+        raise ValueError("form must not be 'factors' unless walk=True: it belongs to symmetric proposals")
+    if walk and drift is not None:
+        raise ValueError("drift must be None if walk=True: a random walk has none")
+    if isinstance(score, Score) and score.loss == "fractional":
+        raise ValueError(
+            "score must be the gradient of a log density, got one with loss='fractional'; pass it as drift"
+        )
 
 
 def _networks(key: Key[Array, ""], frame: Frame, form: Form, size: tuple[int, int] = SIZE) -> Networks:
