@@ -23,7 +23,7 @@ MALA, LINE, UNDERDAMPED = (
 )
 LEARNED, CYCLE, TEMPERED = "kernels/learned_fractional.py", "kernels/compose.py", "kernels/tempered.py"
 RADIAL, JUMP, SHAPE = (f"kernels/{name}.py" for name in ("radial_walk", "line_jump", "elliptical_shape"))
-HEAVY = "kernels/heavy_tail.py"
+HEAVY, SCOUTING = "kernels/heavy_tail.py", "kernels/scouting.py"
 DRAWS, DRIFT, PROGRAM, RUN, PATH = "stable/draws.py", "drift.py", "program.py", "run.py", "score_integral.py"
 SBM, MATCHING, TRAINING, FILES = (f"learn/{name}.py" for name in ("balance", "score_matching", "training", "files"))
 
@@ -42,6 +42,7 @@ CHAINS = "tests/kernels/test_exactness.py::test_chains_from_one_point_part_at_on
 CHECK_SBM, CHECK_PAIRS, CHECK_MATCHING, CHECK_TRAINING, CHECK_FILES = (
     f"tests/learn/test_{name}.py" for name in ("balance", "balance_pairs", "score_matching", "training", "model_files")
 )
+SCOUTS = "tests/kernels/test_scouting.py"
 RAYS = "tests/kernels/test_radial_walk.py::test_flux_there_is_flux_back"
 LOST = "tests/kernels/test_elliptical_shape.py::test_the_shape_is_seen_from_a_small_cloud_far_away"
 JUMPS = "tests/kernels/test_line_jump.py::test_flux_there_is_flux_back"
@@ -125,6 +126,10 @@ MUTANTS = (
     Mutant(
         "heavy-tail-drift-not-in-round-coordinates", HEAVY, "params.factor.T @ p", "params.factor @ p", IN_HEAVY_TAIL
     ),
+    Mutant("scouts-with-the-steps-of-others", HEAVY, "params.scout.step_size, p", "params.step_size, p", SCOUTS),
+    Mutant("valley-below-one-end", SCOUTING, "jnp.minimum(one_end", "jnp.maximum(one_end", SCOUTS),
+    Mutant("scouts-go-on-after-warm-up", HEAVY, "(turn=jnp.ones_like", "(turn=jnp.zeros_like", SCOUTS),
+    Mutant("scouts-count-steps-of-others", SCOUTING, "jnp.where(scouted, crossed, 0)", "crossed", SCOUTS),
     Mutant("heavy-tail-taken-for-symmetric", HEAVY, "log_ratio += auxiliary", "auxiliary", IN_HEAVY_TAIL),
     Mutant("warm-up-not-ended", RUN, "params = kernel.freeze(params)", "pass", CUT_SHORT),
     Mutant("jump-without-its-law", JUMP, " + log_law(state.position) - log_law(position)", "", JUMPS),
@@ -133,7 +138,7 @@ MUTANTS = (
     Mutant("exchange-the-wrong-way", TEMPERED, "(here[:-1] - here[1:])", "(here[1:] - here[:-1])", EXCHANGE),
     Mutant("exchange-without-reference", TEMPERED, "everyone.logdensity - reference", "everyone.logdensity", EXCHANGE),
     Mutant("ladder-not-even", TEMPERED, "jnp.interp(parts,", "jnp.interp(so_far,", LADDER),
-    Mutant("tuning-sign", BASE, "jnp.exp(pace.gain * excess)", "jnp.exp(-pace.gain * excess)", ACCEPT),
+    Mutant("tuning-sign", BASE, "jnp.exp(pace.gain * (", "jnp.exp(-pace.gain * (", ACCEPT),
     Mutant("step-size-not-frozen", RUN, DRAW, DRAW_OTHERWISE, FROZEN),
     Mutant("no-jacobian-in-balance", SBM, "(gradient + step_size * transposed(gradient)[0])", "gradient", CHECK_SBM),
     Mutant(

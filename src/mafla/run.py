@@ -190,7 +190,7 @@ def _put(buffer: Draws, rows: slice, whole: Draws, places: slice) -> None:
 def _tuned(params: Any) -> dict[str, np.ndarray]:
     """Return what warm-up may have changed, by name; of a cycle the step sizes of all parts. Matrices are left out."""
     if hasattr(params, "_asdict"):
-        return {name: np.asarray(value) for name, value in params._asdict().items() if value.ndim < 2}
+        return {name: np.asarray(value) for name, value in params._asdict().items() if getattr(value, "ndim", 2) < 2}
     parts = jax.tree.leaves(params, is_leaf=lambda part: hasattr(part, "step_size"))
     sizes = [part.step_size for part in parts if hasattr(part, "step_size")]
     return {"step_size": np.array(sizes)} if sizes else {}

@@ -167,6 +167,8 @@ def test_what_is_known_is_not_run_again_and_who_is_too_slow_gets_one_seed(ran: l
     assert rows[0] == other
     assert [(each["start"], each["seed"]) for each in rows[1:]] == [("near", 0), ("near", 1), ("near", 2), ("far", 0)]
     assert np.abs([each["errors"][0] for each in rows[1:]]).max() < 0.3
+    tails.run(seeds=3, known=rows, patience=12.0, **options)
+    assert ran[4:] == [("far", 1), ("far", 2)]
 
 
 def test_a_failing_sampler_is_not_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,6 +187,7 @@ def test_a_failing_sampler_is_not_passed_over(monkeypatch: pytest.MonkeyPatch) -
         ({"only": "nothing"}, "only must be parts of the names of problems, such as Student-t|funnel, got 'nothing'"),
         ({"samplers": "Gibbs"}, "samplers must be parts of the names mafla, mafla tempered, BlackJAX NUTS"),
         ({"seeds": 0}, "seeds must be a whole number of at least 1, got 0"),
+        ({"patience": 0}, "patience must be a positive finite number, got 0"),
         ({"workers": 0}, "workers must be a whole number of at least 1, got 0"),
     ],
 )

@@ -21,6 +21,8 @@ import mafla
 from mafla import stable, targets
 from mafla.kernels.base import Kernel, Noise, ScalarNoise, StepSize
 from mafla.kernels.heavy_tail import AxialNoise, HeavyTailNoise, HeavyTailParams
+from mafla.kernels.scouting import FAR_ALPHA, Scout
+from mafla.stable.draws import ScaleParts
 
 from .support import Numbers, barker, forced, many, stable_log_ratio
 
@@ -78,14 +80,25 @@ def in_cycle(part: int, *kernels: Kernel) -> Propose:
     return jax.jit(jax.vmap(one))
 
 
-def in_heavy_tail(factor: Numbers, alpha: float) -> Propose:
+def scale_parts(log_scale: Array, alpha: float) -> ScaleParts:
+    """Return parts of which the scale is made: any angle, and the exponential variable that goes with it."""
+    a, angle = alpha / 2, jnp.asarray(1.0)
+    log_sine, log_sine_a, log_sine_b = (jnp.log(jnp.sin(share * angle)) for share in (1, a, 1 - a))
+    rest = (log_scale - log_sine_a + log_sine / a) * a / (1 - a)
+    return ScaleParts(angle, math.pi - angle, log_sine_b - rest)
+
+
+def in_heavy_tail(factor: Numbers, alpha: float, scouts: bool = False) -> Propose:
     """Return the Langevin step of `heavy_tail`, with scales at which nothing moves along rays or axes."""
-    kernel, middle = mafla.heavy_tail(STUDENT.logdensity, alpha), jnp.ones(DIM)
+    kernel, middle = mafla.heavy_tail(STUDENT.logdensity), jnp.ones(DIM)
 
     def one(params: StepSize, x: Array, noise: Noise) -> tuple[Array, Array]:
-        still = HeavyTailParams(params.step_size, 0.0, 0.0, middle, middle, jnp.asarray(factor))
-        ray = ScalarNoise(jnp.ones(()), noise.log_uniform)
-        state, info = kernel.move(still, kernel.init(x), HeavyTailNoise(noise, ray, AxialNoise(ray, jnp.asarray(0))))
+        still = HeavyTailParams(alpha, params.step_size, 0.0, 0.0, middle, middle, jnp.asarray(factor))
+        if scouts:
+            still = still._replace(alpha=1.9, step_size=7.0, scout=Scout(params.step_size, turn=0.0))
+        ray, scale = ScalarNoise(jnp.ones(()), noise.log_uniform), scale_parts(noise.log_scale, alpha)
+        noises = HeavyTailNoise(noise._replace(log_scale=None), scale, ray, AxialNoise(ray, jnp.asarray(0)))
+        state, info = kernel.move(still, kernel.init(x), noises)
         return state.position, info.parts[0].acceptance_rate
 
     return jax.jit(jax.vmap(one))
@@ -158,6 +171,9 @@ def cases() -> dict[str, Case]:
             "cycle, first": Case(in_cycle(0, exact(1.5), walk), student, local_pull, 1.5),
             "cycle, second": Case(in_cycle(1, exact(1.5), walk), student, np.zeros_like, 1.5),
             "heavy tail": Case(in_heavy_tail(FACTOR, 1.6), student, student_score, 1.6, factor=FACTOR),
+            "scout of heavy tail": Case(
+                in_heavy_tail(FACTOR, FAR_ALPHA, scouts=True), student, student_score, FAR_ALPHA, factor=FACTOR
+            ),
         }
         | gaussian_cases(1.0)
         | gaussian_cases(HUGE)

@@ -24,7 +24,7 @@ ROUND = jnp.zeros(DIM), jnp.zeros(DIM), jnp.eye(DIM)
 
 def test_before_it_has_settled_nothing_moves_radially() -> None:
     kernel = mafla.heavy_tail(lambda _: jnp.zeros(()), 2.0, 1e-12)
-    x, still = jnp.ones((50, DIM)), HeavyTailParams(1e-12, 1.0, 0.0, *ROUND, settled=0.0)
+    x, still = jnp.ones((50, DIM)), HeavyTailParams(2.0, 1e-12, 1.0, 0.0, *ROUND, settled=0.0)
     for settled in (0.0, 1.0):
         params = still._replace(settled=settled)
         states, _ = one_step(kernel._replace(params=params), 0, x)
@@ -33,7 +33,7 @@ def test_before_it_has_settled_nothing_moves_radially() -> None:
 
 def test_axial_moves_change_one_coordinate_and_each_as_often() -> None:
     kernel, chains = mafla.heavy_tail(lambda x: -jnp.log(jnp.abs(x)).sum(), 2.0, 1e-12), 30_000
-    x, axial = jnp.ones((chains, DIM)), HeavyTailParams(1e-12, 1.0, 1.0, *ROUND, settled=0.0)
+    x, axial = jnp.ones((chains, DIM)), HeavyTailParams(2.0, 1e-12, 1.0, 1.0, *ROUND, settled=0.0)
     states, infos = one_step(kernel._replace(params=axial), 0, x)  # whatever the factor, this density accepts
     assert float(infos.parts[2].acceptance_rate.mean()) > 0.99
     moved = np.asarray(jnp.abs(states.position - x) > 1e-4)

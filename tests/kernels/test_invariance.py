@@ -106,7 +106,7 @@ def adapted(kernel: Kernel, law: Law) -> Kernel:
     """Return the kernel as if warm-up had ended with a shape and a centre that are not the target's."""
     dim = law.target.dim
     factor = np.eye(dim) + 0.3 * np.tri(dim, k=-1)
-    params = HeavyTailParams(law.step_size / 2, 2.0, 1.5, np.full(dim, -0.2), np.full(dim, 0.3), factor)
+    params = HeavyTailParams(ALPHA, law.step_size / 2, 2.0, 1.5, np.full(dim, -0.2), np.full(dim, 0.3), factor)
     return kernel._replace(params=params)
 
 

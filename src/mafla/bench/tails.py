@@ -23,7 +23,6 @@ from mafla.executing import Cell
 __all__ = ["describe", "picture", "run", "summary"]
 
 CHAINS = 64
-TOO_LONG = 10  # times its seconds, and a sampler that took them for a seed does not get other seeds
 # Of each group one of every kind, and the largest.
 QUICK = (
     *("round Student-t ν=1, d=10", "round Student-t ν=2, d=50", "round Student-t ν=1, d=200"),
@@ -44,6 +43,7 @@ def run(
     samplers: str = "",
     seconds: float = 3.0,
     workers: int = 1,
+    patience: float = 10.0,
     known: Iterable[Row] = (),
     report: Report = lambda _line, _rows: None,
 ) -> list[Row]:
@@ -58,6 +58,7 @@ def run(
             its whole name is given, such as ``mafla α=1.5``.
         seconds: for warm-up and draws of each.
         workers: how many samplers run at the same time, each on processors of its own.
+        patience: where a run takes longer than so many times its seconds, its start gets no other seeds.
         known: rows of earlier runs with the same seconds; they are not measured again.
         report: called after each problem and sampler, with a line about it and all rows so far.
 
@@ -78,11 +79,12 @@ def run(
         raise ValueError(f"only must be parts of the names of problems, such as Student-t|funnel, got {only!r}")
     names = [OURS, NUTS] if quick and not samplers else _named(samplers)
     limit, workers, rows = _check.positive("seconds", seconds), _check.whole("workers", workers, 1), list(known)
+    most = limit * _check.positive("patience", patience)
     parts = [
-        {"problem": each.name, "sampler": name, "seconds": limit, "runs": runs}
+        {"problem": each.name, "sampler": name, "seconds": limit, "most_seconds": most, "runs": runs}
         for each in chosen
         for name in names
-        if suits(name, each) and (runs := _missing(each, name, range(first, first + count), limit, rows))
+        if suits(name, each) and (runs := _missing(each, name, range(first, first + count), most, rows))
     ]
     return gather(measure, parts, rows, workers, _place, _line, report)
 
@@ -90,7 +92,7 @@ def run(
 def measure(part: Cell) -> list[Row]:
     """Return the rows of one sampler on one problem: those of ``runs``, which are pairs of a start and a seed.
 
-    Where a run took much longer than it should have, its start gets no other seeds.
+    Where a run took longer than there is patience for, its start gets no other seeds.
     """
     problem, judge = _judge(part["problem"])
     began = time.perf_counter()
@@ -99,7 +101,7 @@ def measure(part: Cell) -> list[Row]:
     about["compile_seconds"] = time.perf_counter() - began
     rows: list[Row] = []
     for begin, seed in part["runs"]:
-        if _is_too_slow([row for row in rows if row["start"] == begin], part["seconds"]):
+        if _is_too_slow([row for row in rows if row["start"] == begin], part["most_seconds"]):
             continue
         key_start, key_run = jax.random.split(jax.random.key(seed))
         found = sampler(key_run, start(problem, begin, key_start, CHAINS), part["seconds"])
@@ -107,18 +109,18 @@ def measure(part: Cell) -> list[Row]:
     return rows
 
 
-def _missing(problem: Problem, sampler: str, seeds: range, seconds: float, rows: list[Row]) -> list[tuple[str, int]]:
+def _missing(problem: Problem, sampler: str, seeds: range, most: float, rows: list[Row]) -> list[tuple[str, int]]:
     """Return the starts and seeds that a sampler still has to run on a problem."""
     own = [row for row in rows if (row["problem"], row["sampler"]) == (problem.name, sampler)]
     done = {(row["start"], row["seed"]) for row in own}
-    slow = {row["start"] for row in own if _is_too_slow([row], seconds)}
+    slow = {row["start"] for row in own if _is_too_slow([row], most)}
     return [
         (begin, seed) for begin in problem.starts if begin not in slow for seed in seeds if (begin, seed) not in done
     ]
 
 
-def _is_too_slow(rows: list[Row], seconds: float) -> bool:
-    return any(row["seconds"] > TOO_LONG * seconds for row in rows)
+def _is_too_slow(rows: list[Row], most: float) -> bool:
+    return any(row["seconds"] > most for row in rows)
 
 
 def _place(row: Row) -> tuple[int, int, int, int]:

@@ -32,6 +32,7 @@ __all__ = [
     "keep",
     "metropolis",
     "params_at",
+    "retuned",
     "tune_step_size",
     "unadjusted",
 ]
@@ -198,10 +199,14 @@ def tune_step_size(target_acceptance: float) -> Callable[[StepSize, Any, Info, P
 
     def tune(params: StepSize, states: Any, infos: Info, pace: Pace) -> StepSize:
         del states
-        excess = jnp.mean(infos.acceptance_rate) - target_acceptance
-        return StepSize(params.step_size * jnp.exp(pace.gain * excess))
+        return StepSize(retuned(params.step_size, infos, target_acceptance, pace))
 
     return tune
+
+
+def retuned(step_size: Any, infos: Any, target_acceptance: Any, pace: Pace) -> Any:
+    """Return a step size, or another scale, moved to where chains accept at the target rate."""
+    return step_size * jnp.exp(pace.gain * (jnp.mean(infos.acceptance_rate) - target_acceptance))
 
 
 def keep(params: Any, states: Any, infos: Any, pace: Pace) -> Any:

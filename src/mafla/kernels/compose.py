@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from mafla.kernels.base import Info, Kernel, Pace, assemble, check_kernel, params_at
+from mafla.kernels.base import Kernel, Pace, assemble, check_kernel, params_at
 
 __all__ = ["CycleInfo", "cycle", "summarise"]
 
@@ -29,7 +29,7 @@ class CycleInfo(NamedTuple):
     acceptance_rate: Float[Array, ""]
     is_accepted: Array
     is_nonfinite: Array
-    parts: tuple[Info, ...]
+    parts: tuple[Any, ...]
 
 
 def cycle(*kernels: Kernel) -> Kernel:
@@ -85,7 +85,7 @@ def cycle(*kernels: Kernel) -> Kernel:
     return assemble(init, noise, move, params(0) if is_known else params, tune, freeze)
 
 
-def summarise(parts: tuple[Info, ...]) -> CycleInfo:
+def summarise(parts: tuple[Any, ...]) -> CycleInfo:
     """Return what happened in several moves, one after the other."""
     rates, accepted, nonfinite = (jnp.stack(column) for column in zip(*(part[:3] for part in parts), strict=True))
     return CycleInfo(rates.mean(), accepted.any(), nonfinite.any(), parts)

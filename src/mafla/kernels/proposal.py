@@ -16,6 +16,7 @@ from mafla.drift import local_drift
 from mafla.kernels.base import LangevinState, Noise, call_logdensity, call_score
 
 __all__ = [
+    "MOST_ACCEPTANCE",
     "Field",
     "auxiliary_log_ratio",
     "default_acceptance",
@@ -26,6 +27,8 @@ __all__ = [
     "start_from_logdensity",
     "start_from_score",
 ]
+
+MOST_ACCEPTANCE = 0.5  # that warm-up aims for
 
 Field = Callable[[Float[Array, " dim"]], Float[Array, " dim"]]
 
@@ -53,7 +56,7 @@ def default_acceptance(alpha: float) -> float:
     The pull of the drift in units of the noise falls like ``τ^(1 - 1/α)``, so near α=1 the acceptance rate hardly rises
     as τ falls, or even falls: a rate that high would be reached at useless step sizes only, or never.
     """
-    return min(0.5, alpha - 1)
+    return min(MOST_ACCEPTANCE, alpha - 1)
 
 
 def propose(state: LangevinState, noise: Noise, step_size: Any, alpha: float) -> Float[Array, " dim"]:
@@ -61,12 +64,12 @@ def propose(state: LangevinState, noise: Noise, step_size: Any, alpha: float) ->
     return state.position + step_size * state.drift + stable_step(noise, step_size, alpha)
 
 
-def stable_step(noise: Noise, step_size: Any, alpha: float) -> Float[Array, " dim"]:
+def stable_step(noise: Noise, step_size: Any, alpha: Any) -> Float[Array, " dim"]:
     """Return ``τ^(1/α) ξ`` with ``ξ = sqrt(2A) z``."""
     return jnp.power(step_size, 1 / alpha) * stable.draws.amplitude(noise.log_scale) * noise.normal
 
 
-def drift_share(noise: Noise, step_size: Any, alpha: float) -> Float[Array, ""]:
+def drift_share(noise: Noise, step_size: Any, alpha: Any) -> Float[Array, ""]:
     """Return by what to multiply a gradient so that ``τ`` times it is the drift of a Langevin step of the noise's size.
 
     Given A, the noise has the variance ``2 A τ^(2/α)``, and the drift is ``min(A, 1) τ^(2/α) ∇log p``.
@@ -75,7 +78,7 @@ def drift_share(noise: Noise, step_size: Any, alpha: float) -> Float[Array, ""]:
 
 
 def auxiliary_log_ratio(
-    state: LangevinState, proposed: LangevinState, noise: Noise, step_size: Any, alpha: float
+    state: LangevinState, proposed: LangevinState, noise: Noise, step_size: Any, alpha: Any
 ) -> Float[Array, ""]:
     """Return ``log q(x|x', A) - log q(x'|x, A) = (|r|² - |r_rev|²) / (4 A τ^(2/α))``.
 

@@ -6,7 +6,7 @@ and to run than several, and a part keeps its words whatever follows it.
 
 import math
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,11 +15,19 @@ from jaxtyping import Array, Float, Key, UInt32
 
 from mafla import _check
 
-__all__ = ["amplitude", "draw_parts", "log_scale", "sample"]
+__all__ = ["ScaleParts", "amplitude", "draw_parts", "draw_whatever_alpha", "log_scale", "log_scale_at", "sample"]
 
 # sin(x)/x as a polynomial in x² on [0, π/2], largest relative error 5e-09: several times faster than the general sine
 # in float32, whose range reduction is not needed here.
 _SINE = (0.9999999947, -0.1666665669, 0.0083330252251, -0.00019807423203, 2.6019108768e-06)
+
+
+class ScaleParts(NamedTuple):
+    """What the scale A of a stable vector is made of, whatever its α."""
+
+    angle: Float[Array, "*shape"]  # uniform in (0, π)
+    supplement: Float[Array, "*shape"]  # π less the angle
+    log_exponential: Float[Array, "*shape"]
 
 
 def sample(
@@ -82,6 +90,15 @@ def amplitude(log_a: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     return jnp.exp(jnp.minimum(0.5 * (log_a + math.log(2)), largest))
 
 
+def log_scale_at(parts: ScaleParts, alpha: Any) -> Float[Array, "*shape"]:
+    """Return ``log A`` by Kanter's formula for any α in (0, 2), which may be a tracer; see `log_scale`."""
+    u, v, log_exponential = parts
+    a, b, dtype = alpha / 2, 1 - alpha / 2, u.dtype
+    # U and π - U both keep their relative precision near 0: the tail of A comes from U → π.
+    log_sin_ratio = _log_sin(a * u, v + b * u, dtype) - _log_sin(u, v, dtype) / a
+    return log_sin_ratio + (b / a) * (_log_sin(b * u, v + a * u, dtype) - log_exponential)
+
+
 def draw_parts(
     key: Key[Array, ""],
     normals: tuple[int, ...],
@@ -95,17 +112,30 @@ def draw_parts(
 
     The same key gives the same normals and the same uniforms whatever else is drawn.
     """
-    wide = 1 if dtype == jnp.float32 else 2  # words in a number
     scaled = alpha is not None and alpha < 2
+    normal, parts, log_uniform = draw_whatever_alpha(key, normals, scales, scaled=scaled, accept=accept, dtype=dtype)
+    if alpha is None:
+        return normal, None, log_uniform
+    return normal, log_scale_at(parts, alpha) if scaled else jnp.zeros(scales, dtype), log_uniform
+
+
+def draw_whatever_alpha(
+    key: Key[Array, ""],
+    normals: tuple[int, ...],
+    scales: tuple[int, ...],
+    *,
+    scaled: bool = True,
+    accept: bool,
+    dtype: jnp.dtype,
+) -> tuple[Array, Any, Any]:
+    """Draw what `draw_parts` does for any α: what scales are made of in the place of ``log A``."""
+    wide = 1 if dtype == jnp.float32 else 2  # words in a number
     sizes = [wide * math.prod(normals), wide * math.prod(scales) * accept, (2 + wide) * math.prod(scales) * scaled]
     words = jax.lax.optimization_barrier(jax.random.bits(key, (sum(sizes),), jnp.uint32))
     first, second, third = jnp.split(words, np.cumsum(sizes)[:-1])
     normal = jax.lax.optimization_barrier(_normal(first, dtype)).reshape(normals)
     log_uniform = -_exponential(*_unit_interval(*_rows(second, wide, scales), dtype=dtype)) if accept else None
-    log_a = None if alpha is None else jnp.zeros(scales, dtype)
-    if alpha is not None and scaled:
-        log_a = _kanter(_rows(third, 2 + wide, scales), alpha, dtype)
-    return normal, log_a, log_uniform
+    return normal, _scale_parts(_rows(third, 2 + wide, scales), dtype) if scaled else None, log_uniform
 
 
 @partial(jax.jit, static_argnums=(1, 2, 3))
@@ -143,14 +173,10 @@ def _normal(words: UInt32[Array, " n"], dtype: jnp.dtype) -> Float[Array, " m"]:
     return math.sqrt(2) * jax.lax.erf_inv(odd.astype(dtype) * 2.0**-53)
 
 
-def _kanter(words: list[UInt32[Array, "*shape"]], alpha: float, dtype: jnp.dtype) -> Float[Array, "*shape"]:
-    """Turn random words, two for the uniform and one or two for the exponential variable, into ``log A``."""
-    a, b = alpha / 2, 1 - alpha / 2
-    # U and π - U both keep their relative precision near 0: the tail of A comes from U → π.
-    u, v = (math.pi * part for part in _unit_interval(words[0], words[1], dtype=dtype))
-    log_sin_ratio = _log_sin(a * u, v + b * u, dtype) - _log_sin(u, v, dtype) / a
-    exponential = _exponential(*_unit_interval(*words[2:], dtype=dtype))
-    return log_sin_ratio + (b / a) * (_log_sin(b * u, v + a * u, dtype) - jnp.log(exponential))
+def _scale_parts(words: list[UInt32[Array, "*shape"]], dtype: jnp.dtype) -> ScaleParts:
+    """Turn random words, two for the angle and one or two for the exponential variable, into the parts of a scale."""
+    angle, supplement = (math.pi * part for part in _unit_interval(words[0], words[1], dtype=dtype))
+    return ScaleParts(angle, supplement, jnp.log(_exponential(*_unit_interval(*words[2:], dtype=dtype))))
 
 
 def _batch(shape: int | tuple[int, ...]) -> tuple[int, ...]:
