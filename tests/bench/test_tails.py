@@ -9,7 +9,7 @@ import pytest
 
 from mafla.bench import gathering, tail_samplers, tail_table, tails
 from mafla.bench.tail_problems import Problem, problems, start
-from mafla.bench.tail_samplers import NUTS, OURS, SAMPLERS, VARIANTS, Drawn
+from mafla.bench.tail_samplers import NUTS, OURS, SAMPLERS, VARIANTS, Drawn, suits
 
 Row = dict[str, Any]
 
@@ -88,6 +88,15 @@ def test_samplers_are_chosen_by_parts_of_their_names_and_variants_by_the_whole()
     assert tails._named("") == list(SAMPLERS)
     assert tails._named(OURS) == [OURS]
     assert tails._named("mafla t|α") == ["mafla tempered"]
+    assert tails._named("mafla alone α=1.2") == ["mafla alone α=1.2"]
+
+
+@pytest.mark.parametrize("name", ["mafla tempered", "mafla alone", "mafla alone α=1.9"])
+def test_what_is_about_modes_is_run_where_there_are_some(name: str) -> None:
+    one, several = (next(each for each in problems() if (each.group == "modes") == modes) for modes in (False, True))
+    assert [suits(name, one), suits(name, several)] == [False, True]
+    assert suits(OURS, one)
+    assert suits("mafla α=1.2", one)
 
 
 @pytest.mark.slow

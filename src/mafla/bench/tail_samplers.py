@@ -47,10 +47,10 @@ Chains = Float[np.ndarray, "chains dim"]
 Run = Callable[[Key[Array, ""], Chains, float], Drawn]
 
 
-def ours(problem: Problem, chains: int, **options: float) -> Run:
+def ours(problem: Problem, chains: int, jumps: bool = True, **options: float) -> Run:
     """Return `mafla.heavy_tail` with its own warm-up; where there are modes, with jumps to those that it finds."""
-    local = heavy_tail(problem.logdensity, **options)
-    return _alone(local, problem, chains) if problem.locations is None else _with_jumps(local, problem, chains)
+    local, known = heavy_tail(problem.logdensity, **options), problem.locations
+    return _alone(local, problem, chains) if known is None or not jumps else _with_jumps(local, problem, chains)
 
 
 def parallel_tempering(problem: Problem, chains: int) -> Run:
@@ -258,12 +258,15 @@ SAMPLERS: dict[str, Callable[[Problem, int], Run]] = {
     "NumPyro Barker": partial(numpyro_sampler, kind="BarkerMH", burn_in=BURN_IN),
     "emcee": emcee_stretch,
 }
-# Ours with another α, to see what it matters; run only where they are named.
+# Ours with an α that is given, or without jumps to modes, to see what they matter; run only where they are named.
+ALONE = f"{OURS} alone"
 VARIANTS: dict[str, Callable[[Problem, int], Run]] = {
-    f"{OURS} α={alpha:g}": partial(ours, alpha=alpha) for alpha in (1.2, 1.5, 1.9, 2.0)
+    **{f"{OURS} α={alpha:g}": partial(ours, alpha=alpha) for alpha in (1.2, 1.5, 1.7, 1.9, 2.0)},
+    ALONE: partial(ours, jumps=False),
+    **{f"{ALONE} α={alpha:g}": partial(ours, jumps=False, alpha=alpha) for alpha in (1.2, 1.7, 1.9)},
 }
 
 
 def suits(name: str, problem: Problem) -> bool:
-    """Return whether a sampler is run on a problem: parallel tempering only where there are modes."""
-    return name != TEMPERED or problem.locations is not None
+    """Return whether a sampler is run on a problem: some are of interest only where there are modes."""
+    return problem.locations is not None or not name.startswith((TEMPERED, ALONE))

@@ -54,8 +54,8 @@ def run(
         seeds: how many; one if quick.
         quick: a third of the problems, near starts and, if none are named, ours and BlackJAX's NUTS only.
         only: parts of the names of problems, separated by ``|``; all by default.
-        samplers: parts of the names of samplers, separated by ``|``; all by default. Ours with another α is run where
-            its whole name is given, such as ``mafla α=1.5``.
+        samplers: parts of the names of samplers, separated by ``|``; all by default. Variants of ours are run where
+            their whole names are given, such as ``mafla α=1.5`` and ``mafla alone``, which makes no jumps to modes.
         seconds: for warm-up and draws of each.
         workers: how many samplers run at the same time, each on processors of its own.
         patience: where a run takes longer than so many times its seconds, its start gets no other seeds.
