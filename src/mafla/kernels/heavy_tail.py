@@ -1,7 +1,7 @@
 """The kernel for heavy-tailed targets: fractional Langevin steps for the body, multiplicative moves for the tails.
 
 All parts are exact, and what one knows about the target at a point the others use. In warm-up all chains together
-learn where the target is, how it is stretched, and how far to step; what they learned is then frozen.
+learn where the target is, how it is stretched, how far to step, and whether to jump; what they learned is then frozen.
 
 The noise of a Langevin step is stable, ``sqrt(2A) z``, and the proposal is corrected given its scale A. Hence the drift
 may depend on A. It is that of a Langevin step with noise of this size, so that short steps of any A follow the gradient
