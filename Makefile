@@ -25,7 +25,8 @@ test test-slow mutants: export JAX_COMPILATION_CACHE_DIR := $(CURDIR)/.jax_cache
 test test-slow mutants: export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS := 0.3
 # Most tests take longer to compile than to run: there the compiler's old and plain ways are twice as fast. The slow
 # tests are compiled as a user's programs are, and `make test XLA_FLAGS=` does the same for the others.
-test mutants: export XLA_FLAGS ?= --xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false
+test mutants: export XLA_FLAGS ?= --xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false \
+  --xla_cpu_parallel_codegen_split_count=1
 
 BIN := .venv/bin
 CORE := .venv-core/bin

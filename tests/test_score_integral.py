@@ -109,7 +109,7 @@ def test_nodes_are_doubled_until_the_error_is_small() -> None:
     assert coarse.error(points).max() > 1e-3 >= fine.error(points).max()
     assert mafla.integrate_score(mixture.score, nodes=fine.nodes // 2).error(points).max() > 1e-3
     exact = mixture.logdensity(jnp.asarray(points)) - mixture.logdensity(jnp.zeros(2))
-    np.testing.assert_allclose(jax.vmap(fine)(jnp.asarray(points)), exact, atol=2e-3)
+    np.testing.assert_allclose(jax.jit(jax.vmap(fine))(jnp.asarray(points)), exact, atol=2e-3)
     assert fine.refined(points, 1e-3) is fine
 
 

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
+from scipy import special
 
 from mafla import _check
 from mafla.kernels.base import call_score
@@ -102,7 +103,7 @@ def integrate_score(
 
 def _integral(score: Any, center: ArrayLike, scale: float, nodes: int) -> Callable[[Position], Float[Array, ""]]:
     """Return the integral with so many nodes, as a function whose derivative is the score."""
-    roots, weights = np.polynomial.legendre.leggauss(nodes)
+    roots, weights = special.roots_legendre(nodes)
     shares, weights = (roots + 1) / 2, weights / 2
 
     @jax.custom_jvp

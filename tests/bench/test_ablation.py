@@ -17,6 +17,8 @@ def test_every_plan_but_the_default_differs_from_it() -> None:
 
 
 def test_rows_have_the_values_of_every_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    for plans in ("CUT_PLANS", "COVER_PLANS"):  # each is compiled anew
+        monkeypatch.setattr(ablation, plans, dict(list(getattr(ablation, plans).items())[:2]))
     small = [
         Instance("a", "maxcut", lambda: family("gnp 0.2", 14, 0), 1.0, 0.0, 0.0, 0.0),
         Instance("b", "vertex cover", lambda: family("gnm 2.5", 14, 0), 1.0, 0.0, 0.0, 0.0),

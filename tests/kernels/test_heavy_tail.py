@@ -172,7 +172,7 @@ def test_radial_moves_are_on_after_a_warm_up_cut_short(monkeypatch: pytest.Monke
 def test_a_step_keeps_the_precision_of_its_state(make: Any) -> None:
     kernel = make(STUDENT.logdensity)
     before = kernel.init(jnp.zeros(DIM, jnp.float32))
-    after, _ = kernel.step(jax.random.key(0), before)
+    after, _ = jax.eval_shape(kernel.step, jax.random.key(0), before)
     assert [leaf.dtype for leaf in jax.tree.leaves(after)] == [leaf.dtype for leaf in jax.tree.leaves(before)]
 
 

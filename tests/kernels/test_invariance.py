@@ -138,8 +138,7 @@ QUICK = [
     ("funnel", "auxiliary"),
     ("t1 in 3-D", "auxiliary"),
 ]
-QUICK += [("t1 in 3-D", "jumps"), ("stable 1.5", "jumps")]
-QUICK += [("t1 in 3-D", "radial"), ("t2 in 3-D", "heavy tail"), ("funnel", "heavy tail")]
+QUICK += [("t1 in 3-D", "jumps"), ("t1 in 3-D", "radial"), ("t2 in 3-D", "heavy tail"), ("funnel", "heavy tail")]
 QUICK += [("t2 in 3-D", "learned"), ("stable 1.8", "cycle"), ("gaussian", "marginal"), ("stable 1.5", "auxiliary")]
 
 

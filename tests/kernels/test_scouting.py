@@ -103,7 +103,6 @@ def test_each_kind_of_step_tunes_its_own_size() -> None:
         assert (float(after.step_size) != 0.5) == (turn != 0)
 
 
-@pytest.mark.parametrize("start", [1.0, 1e3])
 @pytest.mark.parametrize(
     ("logdensity", "expected"),
     [
@@ -113,15 +112,15 @@ def test_each_kind_of_step_tunes_its_own_size() -> None:
     ],
     ids=["two modes", "elliptical", "convex"],
 )
-def test_warm_up_finds_out_from_a_cold_start(logdensity: Any, expected: float, start: float) -> None:
+def test_warm_up_finds_out_from_a_cold_start(logdensity: Any, expected: float) -> None:
     kernel = mafla.heavy_tail(logdensity)
-    assert alpha_after(kernel, start * normals(0, (64, DIM))) == pytest.approx(expected)
+    for distance in (1.0, 1e3):
+        assert alpha_after(kernel, distance * normals(0, (64, DIM))) == pytest.approx(expected)
 
 
 def test_an_index_that_is_given_stays() -> None:
-    for alpha in (1.5, 2.0):
-        kernel = mafla.heavy_tail(MODES.logdensity, alpha)
-        assert alpha_after(kernel, MODES.sample(jax.random.key(0), 64)) == pytest.approx(alpha)
+    kernel = mafla.heavy_tail(MODES.logdensity, 1.5)
+    assert alpha_after(kernel, MODES.sample(jax.random.key(0), 64)) == pytest.approx(1.5)
 
 
 def test_scouting_ends_with_warm_up_however_short_that_was() -> None:

@@ -147,6 +147,7 @@ def test_scores_scale_with_each_column(loss: Loss) -> None:
     np.testing.assert_allclose(values(other, rows[:9] * scale) * scale, values(one, rows[:9]), rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_few_hundred_rows_are_not_learned_by_heart() -> None:
     """With a spike at each of its rows a field would win, by rows alone: it ended 1.5 times the score away from it."""
     rows = np.random.default_rng(1).standard_t(2, size=(500, 1))

@@ -20,7 +20,7 @@ NEAR_ALPHA, FAR_ALPHA = 1.9, 1.2
 EVERY = 4  # steps, of which one scouts
 DEPTH = 1.0  # of a valley, in units of the log density
 ROUNDING = 1e-5  # of a log density, in units of itself, that is no valley
-ENOUGH = 0.5  # jumps over valleys, to be expected until three quarters of warm-up are over
+ENOUGH = 0.5  # jumps over valleys, to be expected of all scouts together
 
 
 class Scout(NamedTuple):
