@@ -51,6 +51,7 @@ LADDER = "tests/kernels/test_tempered.py::test_rungs_move_to_where_refusals_are"
 CUT_SHORT = "tests/kernels/test_annealed.py::test_a_warm_up_cut_short_leaves_the_target_too"
 AFAR = "tests/test_score_integral.py::test_the_centre_is_where_it_is_as_seen_from_afar"
 BUFFERS = "tests/test_run.py::test_a_run_of_many_buffers_is_that_of_one"
+STEPS_MADE = "tests/test_run.py::test_warm_up_makes_as_many_steps_as_it_is_given"
 FROZEN = "tests/test_run.py::test_step_size_is_frozen_after_warm_up"
 
 
@@ -139,6 +140,7 @@ MUTANTS = (
     Mutant("exchange-without-reference", TEMPERED, "everyone.logdensity - reference", "everyone.logdensity", EXCHANGE),
     Mutant("ladder-not-even", TEMPERED, "jnp.interp(parts,", "jnp.interp(so_far,", LADDER),
     Mutant("tuning-sign", BASE, "jnp.exp(pace.gain * (", "jnp.exp(-pace.gain * (", ACCEPT),
+    Mutant("warm-up-beyond-its-end", PROGRAM, "jnp.minimum(span, warmup - first)", "span + 0 * first", STEPS_MADE),
     Mutant("step-size-not-frozen", RUN, DRAW, DRAW_OTHERWISE, FROZEN),
     Mutant("no-jacobian-in-balance", SBM, "(gradient + step_size * transposed(gradient)[0])", "gradient", CHECK_SBM),
     Mutant(

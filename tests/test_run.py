@@ -7,6 +7,7 @@ import signal
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import arviz_stats  # noqa: F401 - gives trees their .azstats
 import jax
@@ -101,6 +102,17 @@ def test_same_key_same_draws_other_key_other_draws() -> None:
     assert np.array_equal(one, two)
     assert not np.any(np.all(one == other, axis=(1, 2)))
     assert len(np.unique(one[:, -1, 0])) == 4  # chains differ
+
+
+@pytest.mark.parametrize("warmup", [1, 3, 300])
+def test_warm_up_makes_as_many_steps_as_it_is_given(warmup: int) -> None:
+    kernel = mafla.ula(jnp.zeros_like, 0.1)
+
+    def count(params: Any, state: Any, noise: Any) -> tuple[Any, Any]:
+        return state._replace(position=state.position + 1), kernel.move(params, state, noise)[1]
+
+    tree = mafla.sample(kernel._replace(move=count), KEY, jnp.zeros((5, 3)), 2, warmup=warmup, progress=False)
+    assert np.array_equal(draws(tree)[0, :, 0], [warmup + 1, warmup + 2])
 
 
 @pytest.mark.parametrize("step_size", [1e-4, 1e4])

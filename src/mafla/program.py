@@ -166,23 +166,24 @@ def warm_chunk(engine: Engine, carry: Any, key: Key[Array, ""], first_span: Any,
     """
     span = engine.plan.span
 
-    def one_step(carry: Any, step_and_noise: tuple[Any, Any]) -> tuple[Any, Any]:
-        (params, average, states), (step, noise) = carry, step_and_noise
-        moved, infos = engine.advance(params, states, noise)
-        time = step.astype(states.position.dtype)
+    def one_step(noises: Any, first: Any, index: Any, carry: Any) -> Any:
+        (params, average, states), total = carry
+        moved, infos = engine.advance(params, states, jax.tree.map(lambda leaf: leaf[index], noises))
+        step, time = first + index, (first + index).astype(states.position.dtype)
         tuned = engine.tune(params, moved, infos, Pace(4 * (time + 1) ** -0.6, time / warmup))
         counted = jnp.maximum(step - warmup // 2, 0)
         mean = jax.tree.map(lambda old, new: old + (new - old) / (counted + 1), average, tuned)
-        active = step < warmup
-        after = jax.tree.map(lambda new, old: jnp.where(active, new, old), (tuned, mean, moved), carry)
-        return after, infos.acceptance_rate
+        return (tuned, mean, moved), total + infos.acceptance_rate.mean()
 
     def body(index: Any, carry: Any) -> Any:
         first = (first_span + index) * span
-        inner, rates = _scan(one_step, carry[0], (first + jnp.arange(span), engine.noise(key, first)))
-        return inner, rates.mean()
+        count = jnp.minimum(span, warmup - first)  # the last span may be longer than what is left
+        step = partial(one_step, engine.noise(key, first), first)
+        inner, total = jax.lax.fori_loop(0, count, step, (carry[0], zero))
+        return inner, total / count
 
-    return jax.lax.fori_loop(0, num_spans, body, (carry, jnp.zeros((), carry[2].position.dtype)))
+    zero = jnp.zeros((), carry[2].position.dtype)
+    return jax.lax.fori_loop(0, num_spans, body, (carry, zero))
 
 
 def _scan(function: Callable[[Any, Any], tuple[Any, Any]], carry: Any, inputs: Any) -> tuple[Any, Any]:

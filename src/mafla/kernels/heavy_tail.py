@@ -203,9 +203,13 @@ def _langevin_move(
     log_ratio = proposed.logdensity - state.logdensity
     log_ratio += auxiliary_log_ratio(here, there, noise, step_size, alpha)
     moved, info = metropolis(noise.log_uniform, log_ratio, proposed, state)
-    halfway = init(state.position + params.factor @ (jump / 2)).logdensity
-    crosses = is_valley(halfway, state.logdensity, proposed.logdensity)
-    return moved, LangevinInfo(*info, jnp.where(crosses, info.acceptance_rate, 0))
+
+    def crossing_rate() -> Any:
+        halfway = init(state.position + params.factor @ (jump / 2)).logdensity
+        crosses = is_valley(halfway, state.logdensity, proposed.logdensity)
+        return jnp.where(crosses, info.acceptance_rate, 0)
+
+    return moved, LangevinInfo(*info, jax.lax.cond(scouting, crossing_rate, lambda: jnp.zeros_like(log_ratio)))
 
 
 def _tuned(scouts: bool) -> Callable[[HeavyTailParams, LangevinState, CycleInfo, Pace], HeavyTailParams]:
