@@ -23,14 +23,14 @@ def versions() -> dict[str, str]:
 
 
 def as_record(rows: list[dict[str, Any]], **about: object) -> bytes:
-    """Return rows as JSON, with what is needed to get them again.
+    """Return rows as JSON, a line for each, with what is needed to get them again.
 
     Example:
         >>> json.loads(as_record([{"w1": 1.0}], seed=3))["seed"]
         3
     """
-    record = {**about, "versions": versions(), "rows": rows}
-    return (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode()
+    head, *lines = (json.dumps(each, ensure_ascii=False) for each in ({**about, "versions": versions()}, *rows))
+    return "\n".join([head[:-1] + ', "rows": [', ",\n".join(lines), "]}", ""]).encode()
 
 
 def earlier_rows(path: Path, **settings: object) -> list[dict[str, Any]]:
