@@ -61,7 +61,11 @@ def test_growth_has_the_exponents_of_dimension_and_degrees_of_freedom() -> None:
     assert list(few.columns[-1].cells) == [""] * 4
     assert len(tail_table.describe(rows[:2]).renderables) == 1  # two sizes tell nothing
     hurried = [each | {"draws": 10} if each["dim"] == 100 else each for each in rows]
-    assert list(tail_table.describe(hurried).renderables[-1].columns[-1].cells) == [""] * 4
+    lost = [each | {"errors": [0.6] * 3} if each["dim"] == 100 else each for each in rows]  # no tail has been seen
+    for without_the_largest in (hurried, lost):
+        found = tail_table.describe(without_the_largest).renderables[-1]
+        assert list(found.columns[-1].cells) == [""] * 4
+        assert [next(iter(column.cells)) for column in found.columns[1:3]] == ["5", "50"]
 
 
 def test_tables_have_a_row_for_each_problem_and_group() -> None:

@@ -24,6 +24,7 @@ GOALS = {
 WEIGHTS_GOAL = 0.02
 PICTURED = ("round Student-t ν=1, d=10", "round Student-t ν=2, d=10", "round Student-t ν=5, d=10", "logistic, d=10")
 FIXED_ERROR = 0.1  # to which the time is given
+LARGEST_ERROR = 0.5  # that tells something about time: who has seen no tail at all has one of 1 for long
 LEAST_SIZES = 3  # that tell how it grows
 
 Row = dict[str, Any]
@@ -174,12 +175,13 @@ def _growth(rows: list[Row]) -> Any:
         near = []
     caption = (
         f"seconds to an error of {FIXED_ERROR:g} at 0.99 with warm-up, from near, and how they grow; nothing where "
-        f"warm-up left no time for more than {CHUNK} draws"
+        f"warm-up left no time for more than {CHUNK} draws, or where the error is above {LARGEST_ERROR:g}"
     )
     grid = _grid("growth", caption, ("law", *(f"d={dim}" for dim in dims), "like"))
     for (kind, sampler), own in grouped(("kind", "sampler"), near):
         times = {
-            df: {dim: _time(cell) for (dim,), cell in grouped(("dim",), part)} for (df,), part in grouped(("df",), own)
+            df: {dim: time for (dim,), cell in grouped(("dim",), part) if (time := _time(cell)) is not None}
+            for (df,), part in grouped(("df",), own)
         }
         for df, by_dim in times.items():
             cells = [_short(by_dim.get(dim)) for dim in dims]
@@ -195,9 +197,11 @@ def _student(problem: str) -> Row | None:
     return {"kind": kind, "df": float(rest.split(",")[0])} if rest and "Student-t" in kind else None
 
 
-def _time(rows: list[Row]) -> float:
+def _time(rows: list[Row]) -> float | None:
     """Return the seconds to a fixed error: those of warm-up, and as many for draws as its square asks for."""
     squares = np.mean([row["errors"][LEVELS.index(0.99)] ** 2 for row in rows])
+    if squares > LARGEST_ERROR**2:
+        return None
     warmup, whole = (np.mean([row[name] for row in rows]) for name in ("warmup_seconds", "seconds"))
     return float(warmup + (whole - warmup) * squares / FIXED_ERROR**2)
 
