@@ -30,6 +30,8 @@ def test_efficiency_is_mean_squared_error_times_seconds() -> None:
 def test_goals_are_judged_by_the_lesser_efficiency(ours: float, words: str) -> None:
     rows = [row(OURS, [0.05, ours, 0.2], 1.0), row(NUTS, [1.0, 1.0, 1.0], 1.0)]
     assert words in tail_table.summary(rows)
+    assert "With one seed" in tail_table.summary(rows)
+    assert "With one seed" not in tail_table.summary(rows + [each | {"seed": 1} for each in rows])
 
 
 def test_modes_are_judged_by_their_weights() -> None:
