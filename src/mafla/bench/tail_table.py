@@ -52,8 +52,9 @@ def summary(rows: list[Row]) -> str:
     missed = [f"{own[0]['problem']} ({own[0]['start']})" for own, verdict in judged if not verdict]
     text = f"Goals reached on {len(judged) - len(missed)} of {len(judged)} problems and starts."
     text += f" Missed: {'; '.join(missed)}." if missed else ""
-    is_luck = len({row["seed"] for row in rows}) == 1
-    return text + (" With one seed, chance alone makes a peer's error next to nothing now and then." if is_luck else "")
+    if len({row["seed"] for row in rows}) == 1:
+        text += " With one seed, chance alone makes a peer's error next to nothing now and then."
+    return text
 
 
 def efficiency(rows: list[Row], peer: str, level: float) -> float | None:
