@@ -3,7 +3,9 @@
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import blackjax
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -16,7 +18,8 @@ Row = dict[str, Any]
 
 def row(sampler: str, errors: list[float], seconds: float, **more: Any) -> Row:
     about: Row = {"problem": "round Student-t ν=1, d=10", "group": "round Student-t", "dim": 10, "start": "near"}
-    about |= {"sampler": sampler, "seed": 0, "errors": errors, "seconds": seconds, "asinh_w1_ratio": 1.0, "draws": 100}
+    about |= {"sampler": sampler, "seed": 0, "errors": errors, "seconds": seconds, "is_warm": True}
+    about |= {"asinh_w1_ratio": 1.0}
     return about | {"trace": [[seconds / 2, errors[1]], [seconds, errors[1]]]} | more
 
 
@@ -62,7 +65,7 @@ def test_growth_has_the_exponents_of_dimension_and_degrees_of_freedom() -> None:
     few = tail_table.describe([each for each in rows if each["dim"] < 100]).renderables[-1]
     assert list(few.columns[-1].cells) == [""] * 4
     assert len(tail_table.describe(rows[:2]).renderables) == 1  # two sizes tell nothing
-    hurried = [each | {"draws": 10} if each["dim"] == 100 else each for each in rows]
+    hurried = [each | {"is_warm": False} if each["dim"] == 100 else each for each in rows]
     lost = [each | {"errors": [0.6] * 3} if each["dim"] == 100 else each for each in rows]  # no tail has been seen
     for without_the_largest in (hurried, lost):
         found = tail_table.describe(without_the_largest).renderables[-1]
@@ -120,36 +123,72 @@ def test_every_sampler_finds_the_middle_of_an_easy_law(name: str, monkeypatch: p
     assert np.median(problem.distance(found.draws.reshape(-1, 10))) == pytest.approx(half, rel=0.3)
 
 
-@pytest.mark.parametrize(("burn_in", "is_dropped"), [(0.0, False), (0.5, True)])
-def test_what_is_drawn_while_burning_in_is_not_kept(burn_in: float, is_dropped: bool) -> None:
-    """A sampler that counts its steps shows which of them were kept."""
+def counting(burn_in: float = 0.0) -> tail_samplers.Run:
+    """Return a run of a sampler that counts its steps, whose draws show which of them were kept."""
     problem = next(each for each in problems() if each.dim == 1)
-    run = tail_samplers._in_chunks(
-        lambda _key, start: (0 * start, start),
-        lambda state, _key, _tuned: state + 1,
-        problem,
-        2,
-        burn_in,
-        position=lambda state: state,
+    return tail_samplers._in_chunks(
+        lambda _key, start: 0 * start, lambda state, *_: state + 1, lambda state: state, problem, 2, burn_in
     )
-    found = run(jax.random.key(0), np.zeros((2, 1), np.float32), 0.1)
+
+
+START = np.zeros((2, 1), np.float32)
+
+
+@pytest.mark.parametrize(("burn_in", "is_dropped"), [(0.0, False), (0.5, True)])
+def test_what_is_drawn_in_warmup_and_while_burning_in_is_not_kept(
+    burn_in: float, is_dropped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tail_samplers, "WARMUP", 250)  # which ends within a chunk
+    found = counting(burn_in)(jax.random.key(0), START, 0.3)
     first, count = found.draws[0, 0, 0], found.draws.shape[1]
-    assert (first > tail_samplers.CHUNK) == is_dropped
+    assert first > 250
+    assert (first > 251) == is_dropped
     np.testing.assert_array_equal(found.draws[0, :, 0], first + np.arange(count))
-    assert (found.warmup_seconds > 0.01) == is_dropped
-    assert found.seconds >= 0.1
+    assert found.warmup_seconds > 0.9 * burn_in * found.seconds
+    assert found.is_warm
+    assert found.seconds >= 0.3
 
 
 def test_who_is_done_early_does_not_burn_more_than_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tail_samplers, "MOST_NUMBERS", 2 * 100 * tail_samplers.CHUNK)
-    problem = next(each for each in problems() if each.dim == 1)
-    run = tail_samplers._in_chunks(
-        lambda _key, start: (0 * start, start), lambda state, *_: state + 1, problem, 2, 0.25, lambda state: state
+    monkeypatch.setattr(tail_samplers, "MOST_NUMBERS", 2 * 1234)
+    monkeypatch.setattr(tail_samplers, "WARMUP", 0)
+    monkeypatch.setattr(tail_samplers, "LONGEST_CHUNK", 1)
+    run = counting(0.25)
+    run(jax.random.key(0), START, 0.01)  # a first step may take longer than all others together
+    found = run(jax.random.key(0), START, 1e6)
+    assert found.draws[0, -1, 0] == 1234  # the last of all that fit
+    assert found.warmup_seconds == pytest.approx(0.25 * found.seconds, rel=0.1)
+    assert found.draws.shape[1] > 300
+
+
+def test_whose_time_is_over_in_warmup_is_judged_by_the_second_half_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends with its time, and not with its warm-up."""
+    monkeypatch.setattr(tail_samplers, "WARMUP", 10**9)
+    found = counting()(jax.random.key(0), START, 0.1)
+    first, last = found.draws[0, 0, 0], found.draws[0, -1, 0]
+    assert not found.is_warm
+    assert last < 10**8
+    assert first - 1 == last // 2
+    assert 0 < found.warmup_seconds < found.seconds < 10
+
+
+@pytest.mark.parametrize("name", ["round Student-t ν=5, d=10", "stretched Student-t ν=5, d=10"])
+def test_nuts_one_step_at_a_time_is_warmed_up_as_by_blackjax(name: str) -> None:
+    """With the same keys, steps and all that is tuned are those of its own window adaptation."""
+    problem = next(each for each in problems() if each.name == name)
+    adaptation = blackjax.window_adaptation(
+        blackjax.nuts, problem.logdensity, is_mass_matrix_diagonal=not problem.dense
     )
-    found = run(jax.random.key(0), np.zeros((2, 1), np.float32), 1e6)
-    assert found.draws[0, -1, 0] == 100 * tail_samplers.CHUNK  # the last of all that fit
-    assert found.warmup_seconds < 0.25 * found.seconds
-    assert found.draws.shape[1] > 30 * tail_samplers.CHUNK
+    key, begin = jax.random.key(0), jnp.ones(problem.dim)
+    (state, tuned), _ = adaptation.run(key, begin, tail_samplers.WARMUP)
+    init, step = tail_samplers.adapted_nuts(problem)
+    inputs = jax.random.split(key, tail_samplers.WARMUP), jnp.arange(tail_samplers.WARMUP)
+    (chain, tuning), _ = jax.lax.scan(lambda carry, each: (step(carry, *each), None), init(begin), inputs)
+    np.testing.assert_allclose(chain.position, state.position, rtol=1e-4)
+    np.testing.assert_allclose(tuning.inverse_mass_matrix, tuned["inverse_mass_matrix"], rtol=1e-4)
+    moved, _ = step((chain, tuning), key, jnp.asarray(tail_samplers.WARMUP))
+    theirs, _ = blackjax.nuts.build_kernel()(key, state, problem.logdensity, **tuned)
+    np.testing.assert_allclose(moved.position, theirs.position, rtol=1e-3)
 
 
 @pytest.fixture
@@ -162,8 +201,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
             begin = "far" if np.abs(start).max() > 100 else "near"
             seed = next(n for n in range(9) if bool((jax.random.split(jax.random.key(n))[1] == key).all()))
             seen.append((begin, seed))
-            taken = 11 * seconds if begin == "far" else seconds
-            return Drawn(problem.draws(key, chains * 100).reshape(chains, 100, -1), taken, taken / 2)
+            return Drawn(problem.draws(key, chains * 100).reshape(chains, 100, -1), seconds, seconds / 2)
 
         return run
 
@@ -172,18 +210,16 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     return seen
 
 
-def test_what_is_known_is_not_run_again_and_who_is_too_slow_gets_one_seed(ran: list[tuple[str, int]]) -> None:
+def test_what_is_known_is_not_run_again(ran: list[tuple[str, int]]) -> None:
     options: dict[str, Any] = {"only": "round Student-t ν=5, d=10", "samplers": OURS, "seconds": 0.1}
-    first = tails.run(seeds=2, **options)
-    assert ran == [("near", 0), ("near", 1), ("far", 0)]
+    first = tails.run(seeds=1, **options)
+    assert ran == [("near", 0), ("far", 0)]
     other = row(NUTS, [0.1] * 3, 1.0)
-    rows = tails.run(seeds=3, known=[*first, other], **options)
-    assert ran[3:] == [("near", 2)]
+    rows = tails.run(seeds=2, known=[*first, other], **options)
+    assert ran[2:] == [("near", 1), ("far", 1)]
     assert rows[0] == other
-    assert [(each["start"], each["seed"]) for each in rows[1:]] == [("near", 0), ("near", 1), ("near", 2), ("far", 0)]
+    assert [(each["start"], each["seed"]) for each in rows[1:]] == [("near", 0), ("near", 1), ("far", 0), ("far", 1)]
     assert np.abs([each["errors"][0] for each in rows[1:]]).max() < 0.3
-    tails.run(seeds=3, known=rows, patience=12.0, **options)
-    assert ran[4:] == [("far", 1), ("far", 2)]
 
 
 def test_a_failing_sampler_is_not_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,7 +238,6 @@ def test_a_failing_sampler_is_not_passed_over(monkeypatch: pytest.MonkeyPatch) -
         ({"only": "nothing"}, "only must be parts of the names of problems, such as Student-t|funnel, got 'nothing'"),
         ({"samplers": "Gibbs"}, "samplers must be parts of the names mafla, mafla tempered, BlackJAX NUTS"),
         ({"seeds": 0}, "seeds must be a whole number of at least 1, got 0"),
-        ({"patience": 0}, "patience must be a positive finite number, got 0"),
         ({"workers": 0}, "workers must be a whole number of at least 1, got 0"),
     ],
 )

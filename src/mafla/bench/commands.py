@@ -16,7 +16,6 @@ SizesQuick = Annotated[bool, Parameter(help="One seed, and no table of a million
 GraphsQuick = Annotated[bool, Parameter(help="One seed, a few graphs and a quarter of the time: two minutes.")]
 TailsQuick = Annotated[bool, Parameter(help="One seed, a third of the problems, ours and NUTS: less than 15 minutes.")]
 TailsSeconds = Annotated[float, Parameter(name="--time", help="Seconds of each sampler for warm-up and draws.")]
-Patience = Annotated[float, Parameter(help="A run that takes so many times its seconds is the last of its sampler.")]
 Results = Annotated[Path | None, Parameter(name="--output", help="Folder of results; a run goes on with its own.")]
 Workers = Annotated[int, Parameter(help="How many run at a time, each on processors of its own.")]
 Samplers = Annotated[str, Parameter(help="Parts of the names of the samplers, separated by |; all by default.")]
@@ -110,9 +109,8 @@ def tails(
     seeds: SeedsUnlessQuick = 20,
     only: Only = "",
     samplers: Samplers = "",
-    seconds: TailsSeconds = 3.0,
+    seconds: TailsSeconds = 1.0,
     workers: Workers = 1,
-    patience: Patience = 10.0,
     output: Results = None,
     as_json: Json = False,
     quick: TailsQuick = False,
@@ -120,7 +118,7 @@ def tails(
     """Measure tails and modes of our sampler beside NUTS and others, with equal seconds."""
     from mafla.bench import tails as job
 
-    about = {"seed": seed, "seeds": seeds, "only": only, "samplers": samplers, "patience": patience}
+    about = {"seed": seed, "seeds": seeds, "only": only, "samplers": samplers}
     same = {"quick": quick, "seconds": seconds, "workers": workers}
     _in_parts("tails", job, output, as_json, about, job.picture, same)
 

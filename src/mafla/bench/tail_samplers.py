@@ -1,12 +1,14 @@
 """Samplers that get the same seconds on the same problem: ours, and those that people would use instead.
 
 A sampler is made for a problem, which compiles it; it is then run with a key, a start and seconds. The seconds count
-warm-up and draws. Who is not done with warm-up when they are over goes on until it is and draws a little, and what it
-took is said. Whose warm-up tunes step sizes alone does not keep what it draws in the first quarter of its time. Who
-has drawn as many numbers as fit into memory is done before its seconds are over.
+warm-up and draws. Who is not done with warm-up when they are over is judged by the second half of the states until
+then, which is all that it has, and that is said. Whose warm-up tunes step sizes alone does not keep what it draws in
+the first quarter of its time. Who has drawn as many numbers as fit into memory is done before its seconds are over.
 """
 
+import math
 import time
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -30,17 +32,25 @@ __all__ = ["NUTS", "OURS", "SAMPLERS", "VARIANTS", "Drawn", "suits"]
 OURS, TEMPERED, NUTS = "mafla", "mafla tempered", "BlackJAX NUTS"
 WARMUP = 400  # steps; as few as leave all of them most of the time for draws
 MOST_NUMBERS = 5 * 10**7  # that a run may keep
-CHUNK = 10  # draws between looks at the clock
+LONGEST_CHUNK, CHUNK_SECONDS = 100, 0.02  # of steps between looks at the clock; slow samplers make fewer
 BURN_IN = 0.25  # share of the time of samplers whose warm-up is short for them
 MALA_ACCEPTANCE = 0.574
 
 
 class Drawn(NamedTuple):
-    """Draws of shape (chains, draws, dim), the seconds for warm-up and draws, and those for warm-up alone."""
+    """What a run has made.
+
+    Attributes:
+        draws: of shape (chains, draws, dim).
+        seconds: for warm-up and draws.
+        warmup_seconds: until the first of the draws.
+        is_warm: whether warm-up was done before the seconds were over.
+    """
 
     draws: Float[np.ndarray, "chains draws dim"]
     seconds: float
     warmup_seconds: float
+    is_warm: bool = True
 
 
 Chains = Float[np.ndarray, "chains dim"]
@@ -67,7 +77,8 @@ def _alone(kernel: Kernel, problem: Problem, chains: int) -> Run:
     def run(key: Key[Array, ""], start: Chains, seconds: float) -> Drawn:
         began = time.perf_counter()
         tree = sample(kernel, key, start, most, warmup=WARMUP, progress=False, time_limit=seconds)
-        return Drawn(tree["posterior"]["x"].to_numpy(), time.perf_counter() - began, warmup_seconds)
+        seconds = time.perf_counter() - began
+        return Drawn(tree["posterior"]["x"].to_numpy(), seconds, warmup_seconds, tree.attrs["warmup"] == WARMUP)
 
     return run
 
@@ -88,8 +99,8 @@ def _with_jumps(local: Kernel, problem: Problem, chains: int) -> Run:
         warming = _compiled(kernel, ready, most)  # anew only for another number of modes
         began, left = time.perf_counter(), max(seconds - looking, seconds / 2)
         tree = sample(kernel, key_run, ready, most, warmup=WARMUP, progress=False, time_limit=left)
-        drawing = time.perf_counter() - began
-        return Drawn(tree["posterior"]["x"].to_numpy(), looking + drawing, looking + warming)
+        spent, draws = looking + time.perf_counter() - began, tree["posterior"]["x"].to_numpy()
+        return Drawn(draws, spent, looking + warming, tree.attrs["warmup"] == WARMUP)
 
     return run
 
@@ -106,23 +117,46 @@ def _compiled(kernel: Kernel, start: Chains, most: int) -> float:
 
 def blackjax_nuts(problem: Problem, chains: int) -> Run:
     """Return BlackJAX's NUTS with its window adaptation, each chain for itself, all in one batch."""
+    init, step = adapted_nuts(problem)
+
+    def init_all(_key: Key[Array, ""], start: Array) -> Any:
+        return jax.vmap(init)(start)
+
+    def step_all(states: Any, key: Key[Array, ""], number: Array) -> Any:
+        return jax.vmap(step, in_axes=(0, 0, None))(states, jax.random.split(key, chains), number)
+
+    return _in_chunks(init_all, step_all, lambda states: states[0].position, problem, chains)
+
+
+def adapted_nuts(problem: Problem) -> tuple[Any, Any]:
+    """Return ``init(x)`` and ``step(state, key, number)`` of BlackJAX's NUTS; the first steps are its warm-up.
+
+    They are those of ``blackjax.window_adaptation``, one at a time, so that they can end when the time is over.
+    """
     import blackjax
+    from blackjax.adaptation import window_adaptation
 
-    adaptation = blackjax.window_adaptation(
-        blackjax.nuts,
-        problem.logdensity,
-        is_mass_matrix_diagonal=not problem.dense,
-        adaptation_info_fn=lambda *_: None,
-    )
-    kernel = blackjax.nuts.build_kernel()
+    kernel: Any = blackjax.nuts.build_kernel()
+    with warnings.catch_warnings():  # what is to come in its place makes no single steps
+        warnings.simplefilter("ignore", DeprecationWarning)
+        begin, update, final = window_adaptation.base(is_mass_matrix_diagonal=not problem.dense)
+    stages, ends = (jnp.asarray(column) for column in zip(*window_adaptation.build_schedule(WARMUP), strict=True))
 
-    def warm(key: Key[Array, ""], start: Array) -> Any:
-        return jax.vmap(lambda k, x: adaptation.run(k, x, WARMUP)[0])(jax.random.split(key, chains), start)
+    def init(x: Array) -> Any:
+        return blackjax.nuts.init(x, problem.logdensity), begin(x, 1.0)
 
-    def advance(state: Any, key: Key[Array, ""], tuned: Any) -> Any:
-        return kernel(key, state, problem.logdensity, **tuned)[0]
+    def step(state: Any, key: Key[Array, ""], number: Array) -> Any:
+        chain, tuning = state
+        is_warming, trial = number < WARMUP, (tuning.step_size, tuning.inverse_mass_matrix)
+        tuned = [jnp.where(is_warming, *pair) for pair in zip(trial, final(tuning), strict=True)]
+        chain, info = kernel(key, chain, problem.logdensity, *tuned)
 
-    return _in_chunks(warm, advance, problem, chains)
+        def updated() -> Any:
+            return update(tuning, (stages[number], ends[number]), chain.position, info.acceptance_rate)
+
+        return chain, jax.lax.cond(is_warming, updated, lambda: tuning)
+
+    return init, step
 
 
 def blackjax_mala(problem: Problem, chains: int) -> Run:
@@ -131,24 +165,17 @@ def blackjax_mala(problem: Problem, chains: int) -> Run:
 
     kernel: Any = blackjax.mala.build_kernel()
 
-    def warm(key: Key[Array, ""], start: Array) -> Any:
-        def step(carry: Any, inputs: Any) -> Any:
-            states, log_size = carry
-            number, step_key = inputs
-            move: Any = jax.vmap(lambda k, s: kernel(k, s, problem.logdensity, jnp.exp(log_size)))
-            states, infos = move(jax.random.split(step_key, chains), states)
-            gain = (number + 1.0) ** -0.6
-            return (states, log_size + gain * (jnp.mean(infos.acceptance_rate) - MALA_ACCEPTANCE)), None
+    def init(_key: Key[Array, ""], start: Array) -> Any:
+        return jax.vmap(lambda x: blackjax.mala.init(x, problem.logdensity))(start), jnp.zeros(())
 
-        states = jax.vmap(lambda x: blackjax.mala.init(x, problem.logdensity))(start)
-        inputs = (jnp.arange(WARMUP), jax.random.split(key, WARMUP))
-        states, log_size = jax.lax.scan(step, (states, jnp.zeros(())), inputs)[0]
-        return states, jnp.broadcast_to(jnp.exp(log_size), chains)
+    def step(carry: Any, key: Key[Array, ""], number: Array) -> Any:
+        states, log_size = carry
+        move: Any = jax.vmap(lambda k, s: kernel(k, s, problem.logdensity, jnp.exp(log_size)))
+        states, infos = move(jax.random.split(key, chains), states)
+        gain = jnp.where(number < WARMUP, (number + 1.0) ** -0.6, 0.0)
+        return states, log_size + gain * (jnp.mean(infos.acceptance_rate) - MALA_ACCEPTANCE)
 
-    def advance(state: Any, key: Key[Array, ""], tuned: Any) -> Any:
-        return kernel(key, state, problem.logdensity, tuned)[0]
-
-    return _in_chunks(warm, advance, problem, chains, burn_in=BURN_IN)
+    return _in_chunks(init, step, lambda carry: carry[0].position, problem, chains, BURN_IN)
 
 
 def numpyro_sampler(problem: Problem, chains: int, kind: str, burn_in: float = 0.0) -> Run:
@@ -160,19 +187,15 @@ def numpyro_sampler(problem: Problem, chains: int, kind: str, burn_in: float = 0
 
     kernel: Any = getattr(infer, kind)(potential_fn=potential, dense_mass=problem.dense)
 
-    def warm(key: Key[Array, ""], start: Array) -> Any:
-        keys = jax.random.split(key, chains)
-        states = jax.vmap(lambda k, x: kernel.init(k, WARMUP, x, (), {}))(keys, start)
-        advance: Any = jax.vmap(lambda state: kernel.sample(state, (), {}))
-        return jax.lax.fori_loop(0, WARMUP, lambda _, found: advance(found), states), jnp.zeros(chains)
+    def init(key: Key[Array, ""], start: Array) -> Any:
+        return jax.vmap(lambda k, x: kernel.init(k, WARMUP, x, (), {}))(jax.random.split(key, chains), start)
 
-    def advance(state: Any, key: Key[Array, ""], tuned: Any) -> Any:
-        del key, tuned  # both are in the state
-        return kernel.sample(state, (), {})
+    def step(states: Any, _key: Key[Array, ""], _number: Array) -> Any:  # both are in the states
+        return jax.vmap(lambda state: kernel.sample(state, (), {}))(states)
 
     # A first call outside of any transformation, since the kernel keeps functions from it.
     kernel.init(jax.random.key(0), WARMUP, jnp.zeros(problem.dim), (), {})
-    return _in_chunks(warm, advance, problem, chains, burn_in, position=lambda state: state.z)
+    return _in_chunks(init, step, lambda states: states.z, problem, chains, burn_in)
 
 
 def emcee_stretch(problem: Problem, chains: int) -> Run:
@@ -198,53 +221,65 @@ def emcee_stretch(problem: Problem, chains: int) -> Run:
         )
         sampler = emcee.EnsembleSampler(walkers, problem.dim, logdensities, vectorize=True)
         sampler._random = random
-        state, most = np.concatenate([start, more]), MOST_NUMBERS // (walkers * problem.dim)
-        while not sampler.iteration or (sampler.iteration < most and time.perf_counter() - began < seconds):
-            state = sampler.run_mcmc(state, min(CHUNK, most - sampler.iteration), skip_initial_state_check=True)
-        seconds, chain = time.perf_counter() - began, np.swapaxes(sampler.get_chain(), 0, 1)
-        return Drawn(chain[:, int(BURN_IN * chain.shape[1]) :], seconds, BURN_IN * seconds)
+        made: list[np.ndarray] = []  # kept here, since it would copy all of them whenever it makes room for more
+        most = MOST_NUMBERS // (walkers * problem.dim)
+        for state in sampler.sample(
+            np.concatenate([start, more]), iterations=most, store=False, skip_initial_state_check=True
+        ):
+            made.append(state.coords.copy())
+            if time.perf_counter() - began > seconds:
+                break
+        seconds, first = time.perf_counter() - began, int(BURN_IN * len(made))
+        return Drawn(np.swapaxes(np.stack(made[first:]), 0, 1), seconds, BURN_IN * seconds)
 
     return run
 
 
 def _in_chunks(
-    warm: Any,
-    advance: Any,
+    init: Callable[[Key[Array, ""], Array], Any],
+    step: Callable[[Any, Key[Array, ""], Array], Any],
+    position: Callable[[Any], Array],
     problem: Problem,
     chains: int,
     burn_in: float = 0.0,
-    position: Callable[[Any], Any] = lambda state: state.position,
 ) -> Run:
-    """Return a run of a sampler of BlackJAX's form: warm up, then draw in chunks until the time is over.
+    """Return a run that looks at the clock every few steps, in warm-up, which is the first steps, and after it.
 
     What is drawn in the first part of the time that the run took, a share ``burn_in`` of it, counts as warm-up.
     """
 
-    def chunk(states: Any, tuned: Any, key: Key[Array, ""]) -> tuple[Any, Array]:
-        def step(states: Any, step_key: Key[Array, ""]) -> tuple[Any, Array]:
-            states = jax.vmap(advance)(states, jax.random.split(step_key, chains), tuned)
-            return states, position(states)
+    def chunk(states: Any, key: Key[Array, ""], first: Array, count: Array) -> tuple[Any, Array]:
+        def one(number: Array, carry: tuple[Any, Array]) -> tuple[Any, Array]:
+            states = step(carry[0], keys[number], first + number)
+            return states, carry[1].at[number].set(position(states))
 
-        return jax.lax.scan(step, states, jax.random.split(key, CHUNK))
+        keys = jax.random.split(jax.random.fold_in(key, first), LONGEST_CHUNK)
+        rows = jnp.zeros((LONGEST_CHUNK, *shape.shape), shape.dtype)
+        return jax.lax.fori_loop(0, count, one, (states, rows))
 
     key, shape = jax.random.key(0), jax.ShapeDtypeStruct((chains, problem.dim), jnp.result_type(float))
-    warmed = jax.jit(warm).lower(key, shape).compile()
-    states, tuned = jax.eval_shape(warm, key, shape)
-    drawn = jax.jit(chunk).lower(states, tuned, key).compile()
-    most = MOST_NUMBERS // (chains * problem.dim * CHUNK)
+    begun = jax.jit(init).lower(key, shape).compile()
+    stepped = jax.jit(chunk).lower(jax.eval_shape(init, key, shape), key, 0, 0).compile()
+    most = WARMUP + MOST_NUMBERS // (chains * problem.dim)
 
     def run(key: Key[Array, ""], start: Chains, seconds: float) -> Drawn:
-        key_warm, key_draw = jax.random.split(key)
+        key_init, key_steps = jax.random.split(key)
         began = time.perf_counter()
-        states, tuned = jax.block_until_ready(warmed(key_warm, jnp.asarray(start, shape.dtype)))
+        states = jax.block_until_ready(begun(key_init, jnp.asarray(start, shape.dtype)))
         made: list[np.ndarray] = []
-        ends = [time.perf_counter() - began]  # of warm-up, and then of each chunk
-        while not made or (ends[-1] < seconds and len(made) < most):
-            states, found = drawn(states, tuned, jax.random.fold_in(key_draw, len(made)))
-            made.append(np.asarray(found))
+        steps, ends, count = [0], [time.perf_counter() - began], 1
+        while not made or (ends[-1] < seconds and steps[-1] < most):
+            states, found = stepped(states, key_steps, steps[-1], count)
+            made.append(np.asarray(found)[:count])
             ends.append(time.perf_counter() - began)
-        burnt = sum(end < burn_in * ends[-1] for end in ends[1:])
-        return Drawn(np.swapaxes(np.concatenate(made[burnt:]), 0, 1), ends[-1], ends[burnt])
+            steps.append(steps[-1] + count)
+            longest = CHUNK_SECONDS / (ends[-1] - ends[-2]) * count
+            count = max(1, min(int(longest), 2 * count, LONGEST_CHUNK, most - steps[-1]))
+        burnt = math.ceil(np.interp(burn_in * ends[-1], ends, steps))
+        is_warm = steps[-1] > WARMUP
+        first = max(WARMUP, burnt) if is_warm else steps[-1] // 2
+        warmup_seconds = float(np.interp(first, steps, ends))
+        return Drawn(np.swapaxes(np.concatenate(made)[first:], 0, 1), ends[-1], warmup_seconds, is_warm)
 
     return run
 

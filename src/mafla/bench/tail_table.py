@@ -6,7 +6,7 @@ import numpy as np
 
 from mafla.bench.selection import grouped, median
 from mafla.bench.tail_problems import LEVELS
-from mafla.bench.tail_samplers import CHUNK, NUTS, OURS
+from mafla.bench.tail_samplers import NUTS, OURS
 
 __all__ = ["describe", "efficiency", "picture", "summary"]
 
@@ -35,7 +35,7 @@ def describe(rows: list[Row]) -> Any:
 
     Example:
         >>> row = {"problem": "funnel, d=10", "group": "curved", "dim": 10, "start": "near", "seed": 0, "seconds": 1.0}
-        >>> row |= {"errors": [0.1, 0.1, 0.1], "asinh_w1_ratio": 1.0, "sampler": "mafla", "draws": 100}
+        >>> row |= {"errors": [0.1, 0.1, 0.1], "asinh_w1_ratio": 1.0, "sampler": "mafla", "is_warm": True}
         >>> [table.row_count for table in describe([row]).renderables]
         [1]
     """
@@ -171,14 +171,14 @@ def _grid(title: str, caption: str, headings: tuple[str, ...]) -> Any:
 
 def _growth(rows: list[Row]) -> Any:
     """Return the time to a fixed error on Student-t laws, against d and against ν, with the exponents of both."""
-    two = [row for row in rows if row["start"] == "near" and row["sampler"] in (OURS, NUTS) and row["draws"] > CHUNK]
+    two = [row for row in rows if row["start"] == "near" and row["sampler"] in (OURS, NUTS) and row["is_warm"]]
     near = [row | found for row in two if (found := _student(row["problem"]))]
     dims, dfs = (sorted({row[name] for row in near}) for name in ("dim", "df"))
     if max(len(dims), len(dfs)) < LEAST_SIZES:
         near = []
     caption = (
         f"seconds to an error of {FIXED_ERROR:g} at 0.99 with warm-up, from near, and how they grow; nothing where "
-        f"warm-up left no time for more than {CHUNK} draws, or where the error is above {LARGEST_ERROR:g}"
+        f"time was over before warm-up was, or where the error is above {LARGEST_ERROR:g}"
     )
     grid = _grid("growth", caption, ("law", *(f"d={dim}" for dim in dims), "like"))
     for (kind, sampler), own in grouped(("kind", "sampler"), near):

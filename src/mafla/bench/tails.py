@@ -41,9 +41,8 @@ def run(
     quick: bool = False,
     only: str = "",
     samplers: str = "",
-    seconds: float = 3.0,
+    seconds: float = 1.0,
     workers: int = 1,
-    patience: float = 10.0,
     known: Iterable[Row] = (),
     report: Report = lambda _line, _rows: None,
 ) -> list[Row]:
@@ -58,7 +57,6 @@ def run(
             their whole names are given, such as ``mafla α=1.5`` and ``mafla alone``, which makes no jumps to modes.
         seconds: for warm-up and draws of each.
         workers: how many samplers run at the same time, each on processors of its own.
-        patience: where a run takes longer than so many times its seconds, its start gets no other seeds.
         known: rows of earlier runs with the same seconds; they are not measured again.
         report: called after each problem and sampler, with a line about it and all rows so far.
 
@@ -79,21 +77,17 @@ def run(
         raise ValueError(f"only must be parts of the names of problems, such as Student-t|funnel, got {only!r}")
     names = [OURS, NUTS] if quick and not samplers else _named(samplers)
     limit, workers, rows = _check.positive("seconds", seconds), _check.whole("workers", workers, 1), list(known)
-    most = limit * _check.positive("patience", patience)
     parts = [
-        {"problem": each.name, "sampler": name, "seconds": limit, "most_seconds": most, "runs": runs}
+        {"problem": each.name, "sampler": name, "seconds": limit, "runs": runs}
         for each in chosen
         for name in names
-        if suits(name, each) and (runs := _missing(each, name, range(first, first + count), most, rows))
+        if suits(name, each) and (runs := _missing(each, name, range(first, first + count), rows))
     ]
     return gather(measure, parts, rows, workers, _place, _line, report)
 
 
 def measure(part: Cell) -> list[Row]:
-    """Return the rows of one sampler on one problem: those of ``runs``, which are pairs of a start and a seed.
-
-    Where a run took longer than there is patience for, its start gets no other seeds.
-    """
+    """Return the rows of one sampler on one problem: those of ``runs``, which are pairs of a start and a seed."""
     problem, judge = _judge(part["problem"])
     began = time.perf_counter()
     sampler = (SAMPLERS | VARIANTS)[part["sampler"]](problem, CHAINS)
@@ -101,26 +95,17 @@ def measure(part: Cell) -> list[Row]:
     about["compile_seconds"] = time.perf_counter() - began
     rows: list[Row] = []
     for begin, seed in part["runs"]:
-        if _is_too_slow([row for row in rows if row["start"] == begin], part["most_seconds"]):
-            continue
         key_start, key_run = jax.random.split(jax.random.key(seed))
         found = sampler(key_run, start(problem, begin, key_start, CHAINS), part["seconds"])
         rows.append(about | {"start": begin, "seed": seed} | judge(found, seed))
     return rows
 
 
-def _missing(problem: Problem, sampler: str, seeds: range, most: float, rows: list[Row]) -> list[tuple[str, int]]:
+def _missing(problem: Problem, sampler: str, seeds: range, rows: list[Row]) -> list[tuple[str, int]]:
     """Return the starts and seeds that a sampler still has to run on a problem."""
     own = [row for row in rows if (row["problem"], row["sampler"]) == (problem.name, sampler)]
     done = {(row["start"], row["seed"]) for row in own}
-    slow = {row["start"] for row in own if _is_too_slow([row], most)}
-    return [
-        (begin, seed) for begin in problem.starts if begin not in slow for seed in seeds if (begin, seed) not in done
-    ]
-
-
-def _is_too_slow(rows: list[Row], most: float) -> bool:
-    return any(row["seconds"] > most for row in rows)
+    return [(begin, seed) for begin in problem.starts for seed in seeds if (begin, seed) not in done]
 
 
 def _place(row: Row) -> tuple[int, int, int, int]:
@@ -167,7 +152,8 @@ class _Judge:
         problem, distances = self.problem, self._distances(found.draws)
         chosen = np.random.default_rng(seed).choice(distances.size, min(W1_DRAWS, distances.size), replace=False)
         some = found.draws[np.unravel_index(chosen, found.draws.shape[:2])]
-        row: Row = {"draws": found.draws.shape[1], "seconds": found.seconds, "warmup_seconds": found.warmup_seconds}
+        row: Row = {name: getattr(found, name) for name in ("seconds", "warmup_seconds", "is_warm")}
+        row |= {"draws": found.draws.shape[1]}
         row |= {"errors": self._errors(distances), "trace": self._trace(distances, found)}
         row["asinh_w1_ratio"] = metrics.asinh_wasserstein(some, self.reference) / self.floor
         if problem.locations is not None:
