@@ -122,7 +122,8 @@ class _Pace:
         self.last = time.monotonic()
 
     def next(self, remaining: int) -> int:
-        return min(self.wish, remaining)
+        left = (self.deadline - time.monotonic()) / max(self.seconds_each, 1e-9)
+        return max(1, int(min(self.wish, remaining, left)))
 
     def ran(self, count: int) -> None:
         """Take note that a chunk is done: what one takes says little about much longer ones, so growth is gradual."""

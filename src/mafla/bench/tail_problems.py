@@ -72,9 +72,9 @@ def problems() -> tuple[Problem, ...]:
         *(_modes(*each) for each in modes),
         _funnel(10),
         _posterior("horseshoe, d=21", "curved", 21, "horseshoe", lambda x: x[:, -2]),
-        _posterior("kinetics, d=4", "curved", 4, "kinetics", lambda x: x[:, 1]),
+        _posterior("kinetics, d=4", "curved", 4, "kinetics", lambda x: x[:, 1], dense=True),
         _normal(50),
-        _posterior("logistic, d=10", "light", 10, "logistic", lambda x: x[:, 2], starts=("near", "far")),
+        _posterior("logistic, d=10", "light", 10, "logistic", lambda x: x[:, 2], ("near", "far"), dense=True),
     )
 
 
@@ -215,7 +215,13 @@ def _draws(target: targets.Target, key: Key[Array, ""], count: int) -> Draws:
 
 
 def _posterior(
-    name: str, group: str, dim: int, which: str, distance: Any, starts: tuple[str, ...] = ("near",)
+    name: str,
+    group: str,
+    dim: int,
+    which: str,
+    distance: Any,
+    starts: tuple[str, ...] = ("near",),
+    dense: bool = False,
 ) -> Problem:
     """Return a posterior whose truth is known from draws made once."""
     made = getattr(tail_posteriors, f"{which}_draws")
@@ -226,5 +232,13 @@ def _posterior(
         return rows[np.asarray(jax.random.randint(key, (n,), 0, len(rows)))]
 
     return Problem(
-        name, group, dim, logdensity, distance, lambda: np.quantile(distance(made()), LEVELS), draws, starts=starts
+        name,
+        group,
+        dim,
+        logdensity,
+        distance,
+        lambda: np.quantile(distance(made()), LEVELS),
+        draws,
+        starts=starts,
+        dense=dense,
     )

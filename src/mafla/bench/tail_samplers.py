@@ -1,8 +1,8 @@
 """Samplers that get the same seconds on the same problem: ours, and those that people would use instead.
 
 A sampler is made for a problem, which compiles it; it is then run with a key, a start and seconds. The seconds count
-warm-up and draws. Who is not done with warm-up when they are over is judged by the second half of the states until
-then, which is all that it has, and that is said. Whose warm-up tunes step sizes alone does not keep what it draws in
+warm-up and draws. Who is not done with warm-up when half of its states are made is judged by the second half of them,
+and who is not done with it at all is said. Whose warm-up tunes step sizes alone does not keep what it draws in
 the first quarter of its time. Who has drawn as many numbers as fit into memory is done before its seconds are over.
 """
 
@@ -32,7 +32,9 @@ __all__ = ["NUTS", "OURS", "SAMPLERS", "VARIANTS", "Drawn", "suits"]
 OURS, TEMPERED, NUTS = "mafla", "mafla tempered", "BlackJAX NUTS"
 WARMUP = 400  # steps; as few as leave all of them most of the time for draws
 MOST_NUMBERS = 5 * 10**7  # that a run may keep
-LONGEST_CHUNK, CHUNK_SECONDS = 100, 0.02  # of steps between looks at the clock; slow samplers make fewer
+LONG_WARMUP = 1600  # of samplers that make a step of one gradient, and many of them
+LONGEST_CHUNK, CHUNK_SECONDS = 2000, 0.02  # of steps between looks at the clock; slow samplers make fewer
+CHUNK_NUMBERS = 2**19  # that a chunk may hold
 BURN_IN = 0.25  # share of the time of samplers whose warm-up is short for them
 MALA_ACCEPTANCE = 0.574
 
@@ -97,7 +99,7 @@ def _with_jumps(local: Kernel, problem: Problem, chains: int) -> Run:
         looking = time.perf_counter() - began
         kernel = jumping._replace(params=(params_at(local, problem.dim), law))
         warming = _compiled(kernel, ready, most)  # anew only for another number of modes
-        began, left = time.perf_counter(), max(seconds - looking, seconds / 2)
+        began, left = time.perf_counter(), max(seconds - looking, seconds / 4)
         tree = sample(kernel, key_run, ready, most, warmup=WARMUP, progress=False, time_limit=left)
         spent, draws = looking + time.perf_counter() - began, tree["posterior"]["x"].to_numpy()
         return Drawn(draws, spent, looking + warming, tree.attrs["warmup"] == WARMUP)
@@ -172,14 +174,20 @@ def blackjax_mala(problem: Problem, chains: int) -> Run:
         states, log_size = carry
         move: Any = jax.vmap(lambda k, s: kernel(k, s, problem.logdensity, jnp.exp(log_size)))
         states, infos = move(jax.random.split(key, chains), states)
-        gain = jnp.where(number < WARMUP, (number + 1.0) ** -0.6, 0.0)
+        gain = jnp.where(number < LONG_WARMUP, 4 * (number + 1.0) ** -0.6, 0.0)
         return states, log_size + gain * (jnp.mean(infos.acceptance_rate) - MALA_ACCEPTANCE)
 
-    return _in_chunks(init, step, lambda carry: carry[0].position, problem, chains, BURN_IN)
+    return _in_chunks(init, step, lambda carry: carry[0].position, problem, chains, LONG_WARMUP, BURN_IN)
 
 
-def numpyro_sampler(problem: Problem, chains: int, kind: str, burn_in: float = 0.0) -> Run:
+def numpyro_sampler(problem: Problem, chains: int, kind: str, warmup: int = WARMUP, burn_in: float = 0.0) -> Run:
     """Return NumPyro's NUTS or Barker's proposal, all chains in one batch, warmed up by its own rules."""
+    init, step = numpyro_steps(problem, chains, kind, warmup)
+    return _in_chunks(init, step, lambda states: states.z, problem, chains, warmup, burn_in)
+
+
+def numpyro_steps(problem: Problem, chains: int, kind: str, warmup: int) -> tuple[Any, Any]:
+    """Return ``init(key, start)`` and ``step(states, key, number)`` of a kernel of NumPyro, for all chains."""
     from numpyro import infer
 
     def potential(x: Array) -> Array:
@@ -187,15 +195,20 @@ def numpyro_sampler(problem: Problem, chains: int, kind: str, burn_in: float = 0
 
     kernel: Any = getattr(infer, kind)(potential_fn=potential, dense_mass=problem.dense)
 
+    # A first call outside of any transformation, since the kernel keeps functions from it.
+    state = kernel.init(jax.random.key(0), warmup, jnp.zeros(problem.dim), (), {})
+    # Chains share their place in the plan: it is looked up once, and what ends a window is done only where one ends.
+    axes = jax.tree.map(lambda _: 0, state)
+    axes = axes._replace(i=None, adapt_state=axes.adapt_state._replace(window_idx=None))
+
     def init(key: Key[Array, ""], start: Array) -> Any:
-        return jax.vmap(lambda k, x: kernel.init(k, WARMUP, x, (), {}))(jax.random.split(key, chains), start)
+        begin: Any = jax.vmap(lambda k, x: kernel.init(k, warmup, x, (), {}), out_axes=axes)
+        return begin(jax.random.split(key, chains), start)
 
     def step(states: Any, _key: Key[Array, ""], _number: Array) -> Any:  # both are in the states
-        return jax.vmap(lambda state: kernel.sample(state, (), {}))(states)
+        return jax.vmap(lambda state: kernel.sample(state, (), {}), in_axes=(axes,), out_axes=axes)(states)
 
-    # A first call outside of any transformation, since the kernel keeps functions from it.
-    kernel.init(jax.random.key(0), WARMUP, jnp.zeros(problem.dim), (), {})
-    return _in_chunks(init, step, lambda states: states.z, problem, chains, burn_in)
+    return init, step
 
 
 def emcee_stretch(problem: Problem, chains: int) -> Run:
@@ -241,11 +254,13 @@ def _in_chunks(
     position: Callable[[Any], Array],
     problem: Problem,
     chains: int,
+    warmup: int = WARMUP,
     burn_in: float = 0.0,
 ) -> Run:
     """Return a run that looks at the clock every few steps, in warm-up, which is the first steps, and after it.
 
-    What is drawn in the first part of the time that the run took, a share ``burn_in`` of it, counts as warm-up.
+    What is drawn in the first part of the time that the run took, a share ``burn_in`` of it, counts as warm-up. Warm-up
+    takes no more than half of the states away, so that no run is judged by the few that are left.
     """
 
     def chunk(states: Any, key: Key[Array, ""], first: Array, count: Array) -> tuple[Any, Array]:
@@ -253,14 +268,17 @@ def _in_chunks(
             states = step(carry[0], keys[number], first + number)
             return states, carry[1].at[number].set(position(states))
 
-        keys = jax.random.split(jax.random.fold_in(key, first), LONGEST_CHUNK)
-        rows = jnp.zeros((LONGEST_CHUNK, *shape.shape), shape.dtype)
+        keys, rows = (
+            jax.random.split(jax.random.fold_in(key, first), room),
+            jnp.zeros((room, *shape.shape), shape.dtype),
+        )
         return jax.lax.fori_loop(0, count, one, (states, rows))
 
     key, shape = jax.random.key(0), jax.ShapeDtypeStruct((chains, problem.dim), jnp.result_type(float))
+    room = max(1, min(LONGEST_CHUNK, CHUNK_NUMBERS // (chains * problem.dim)))
     begun = jax.jit(init).lower(key, shape).compile()
     stepped = jax.jit(chunk).lower(jax.eval_shape(init, key, shape), key, 0, 0).compile()
-    most = WARMUP + MOST_NUMBERS // (chains * problem.dim)
+    most = warmup + MOST_NUMBERS // (chains * problem.dim)
 
     def run(key: Key[Array, ""], start: Chains, seconds: float) -> Drawn:
         key_init, key_steps = jax.random.split(key)
@@ -270,16 +288,15 @@ def _in_chunks(
         steps, ends, count = [0], [time.perf_counter() - began], 1
         while not made or (ends[-1] < seconds and steps[-1] < most):
             states, found = stepped(states, key_steps, steps[-1], count)
-            made.append(np.asarray(found)[:count])
+            made.append(np.asarray(found)[:count].copy())  # a view would keep all of the room
             ends.append(time.perf_counter() - began)
             steps.append(steps[-1] + count)
             longest = CHUNK_SECONDS / (ends[-1] - ends[-2]) * count
-            count = max(1, min(int(longest), 2 * count, LONGEST_CHUNK, most - steps[-1]))
+            count = max(1, min(int(longest), 2 * count, room, most - steps[-1]))
         burnt = math.ceil(np.interp(burn_in * ends[-1], ends, steps))
-        is_warm = steps[-1] > WARMUP
-        first = max(WARMUP, burnt) if is_warm else steps[-1] // 2
+        first = max(burnt, min(warmup, steps[-1] // 2))
         warmup_seconds = float(np.interp(first, steps, ends))
-        return Drawn(np.swapaxes(np.concatenate(made)[first:], 0, 1), ends[-1], warmup_seconds, is_warm)
+        return Drawn(np.swapaxes(np.concatenate(made)[first:], 0, 1), ends[-1], warmup_seconds, steps[-1] > warmup)
 
     return run
 
@@ -290,7 +307,7 @@ SAMPLERS: dict[str, Callable[[Problem, int], Run]] = {
     NUTS: blackjax_nuts,
     "BlackJAX MALA": blackjax_mala,
     "NumPyro NUTS": partial(numpyro_sampler, kind="NUTS"),
-    "NumPyro Barker": partial(numpyro_sampler, kind="BarkerMH", burn_in=BURN_IN),
+    "NumPyro Barker": partial(numpyro_sampler, kind="BarkerMH", warmup=LONG_WARMUP, burn_in=BURN_IN),
     "emcee": emcee_stretch,
 }
 # Ours with an α that is given, or without jumps to modes, to see what they matter; run only where they are named.

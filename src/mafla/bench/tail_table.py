@@ -31,17 +31,17 @@ Row = dict[str, Any]
 
 
 def describe(rows: list[Row]) -> Any:
-    """Return tables: each problem against NUTS, groups against every peer, weights of modes, and growth.
+    """Return tables: each problem against NUTS, groups against every peer, errors, weights of modes, and growth.
 
     Example:
         >>> row = {"problem": "funnel, d=10", "group": "curved", "dim": 10, "start": "near", "seed": 0, "seconds": 1.0}
         >>> row |= {"errors": [0.1, 0.1, 0.1], "asinh_w1_ratio": 1.0, "sampler": "mafla", "is_warm": True}
         >>> [table.row_count for table in describe([row]).renderables]
-        [1]
+        [1, 3]
     """
     from rich.console import Group
 
-    tables = (_against_nuts(rows), _against_peers(rows), _weights(rows), _growth(rows))
+    tables = (_against_nuts(rows), _against_peers(rows), _errors(rows), _weights(rows), _growth(rows))
     return Group(*(table for table in tables if table.row_count))
 
 
@@ -157,6 +157,37 @@ def _against_peers(rows: list[Row]) -> Any:
             columns.append(f"{_short(float(np.median(known)))} ({_short(min(known))})" if known else "")
         grid.add_row(group, *columns)
     return grid
+
+
+def _errors(rows: list[Row]) -> Any:
+    """Return how large errors are, by group and sampler, and where a sampler had too few seconds to have any less."""
+    caption = (
+        "least and largest root mean square error at 0.99 of problems and starts; on how many of them most runs were "
+        f"still in warm-up when their time was over, and on how many the error is above {LARGEST_ERROR:g}"
+    )
+    samplers = [name for (name,), _ in grouped(("sampler",), rows)]
+    cells = [own for _, own in grouped(("problem", "start", "sampler"), rows)]
+    grid = _grid("errors", caption, ("group", *samplers))
+    for (group,), _ in grouped(("group",), rows):
+        here = [[own for own in cells if (own[0]["group"], own[0]["sampler"]) == (group, name)] for name in samplers]
+        grid.add_row(group, *(_range([_root_mean_square(own) for own in part]) for part in here))
+    grid.add_section()
+    by_sampler = [[own for own in cells if own[0]["sampler"] == name] for name in samplers]
+    for what, is_so in (("in warm-up", _is_in_warmup), (f"above {LARGEST_ERROR:g}", _is_lost)):
+        grid.add_row(what, *(f"{sum(map(is_so, part))} of {len(part)}" for part in by_sampler))
+    return grid
+
+
+def _is_in_warmup(rows: list[Row]) -> bool:
+    return bool(np.mean([row["is_warm"] for row in rows]) < 0.5)
+
+
+def _is_lost(rows: list[Row]) -> bool:
+    return (_root_mean_square(rows) or 0.0) > LARGEST_ERROR
+
+
+def _range(values: list[Any]) -> str:
+    return f"{_short(min(values))}–{_short(max(values))}" if values else ""
 
 
 def _grid(title: str, caption: str, headings: tuple[str, ...]) -> Any:

@@ -30,6 +30,7 @@ QUICK = (
     *("stretched Student-t ν=5, d=10", "5 modes at 10, d=2", "2 modes at 30, d=10"),
     *("funnel, d=10", "horseshoe, d=21", "stretched Gaussian, d=50", "logistic, d=10"),
 )
+MODES = 2  # times as many seconds for everyone where there are modes: ours needs most of one to find them
 W1_DRAWS, REFERENCE, FLOORS, SHARE_DRAWS = 5000, 20_000, 5, 200_000
 BLOCK = 256  # draws of all chains whose distances are found at once
 TRACE = 8  # points in time at which the error is kept, each twice as late as the one before
@@ -55,7 +56,7 @@ def run(
         only: parts of the names of problems, separated by ``|``; all by default.
         samplers: parts of the names of samplers, separated by ``|``; all by default. Variants of ours are run where
             their whole names are given, such as ``mafla α=1.5`` and ``mafla alone``, which makes no jumps to modes.
-        seconds: for warm-up and draws of each.
+        seconds: for warm-up and draws of each; twice as many where there are modes.
         workers: how many samplers run at the same time, each on processors of its own.
         known: rows of earlier runs with the same seconds; they are not measured again.
         report: called after each problem and sampler, with a line about it and all rows so far.
@@ -78,7 +79,12 @@ def run(
     names = [OURS, NUTS] if quick and not samplers else _named(samplers)
     limit, workers, rows = _check.positive("seconds", seconds), _check.whole("workers", workers, 1), list(known)
     parts = [
-        {"problem": each.name, "sampler": name, "seconds": limit, "runs": runs}
+        {
+            "problem": each.name,
+            "sampler": name,
+            "seconds": limit * (1 if each.locations is None else MODES),
+            "runs": runs,
+        }
         for each in chosen
         for name in names
         if suits(name, each) and (runs := _missing(each, name, range(first, first + count), rows))
