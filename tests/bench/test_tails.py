@@ -22,7 +22,7 @@ Row = dict[str, Any]
 def row(sampler: str, errors: list[float], seconds: float, **more: Any) -> Row:
     about: Row = {"problem": "round Student-t ν=1, d=10", "group": "round Student-t", "dim": 10, "start": "near"}
     about |= {"sampler": sampler, "seed": 0, "errors": errors, "seconds": seconds, "is_warm": True}
-    about |= {"asinh_w1_ratio": 1.0}
+    about |= {"warmup_seconds": seconds / 2, "asinh_w1_ratio": 1.0}
     return about | {"trace": [[seconds / 2, errors[1]], [seconds, errors[1]]]} | more
 
 
@@ -78,7 +78,7 @@ def test_growth_has_the_exponents_of_dimension_and_degrees_of_freedom() -> None:
 
 def test_tables_have_a_row_for_each_problem_and_group() -> None:
     rows = [row(OURS, [0.05, 0.1, 0.2], 1.0), row(NUTS, [1.0, 1.0, 1.0], 1.0)]
-    assert [table.row_count for table in tail_table.describe(rows).renderables] == [1, 1, 3]
+    assert [table.row_count for table in tail_table.describe(rows).renderables] == [1, 1, 1, 3]
     assert len(tail_table.picture(rows).axes) == 1
 
 
@@ -90,7 +90,7 @@ def test_errors_are_those_of_problems_and_starts() -> None:
         *(row(NUTS, [0.1, 0.6, 0.1], 1.0, is_warm=is_warm, **far) for is_warm in (False, True, False)),
         row(OURS, [0.1, 0.1, 0.1], 1.0),
     ]
-    errors = tail_table.describe(rows).renderables[2]
+    errors = tail_table.describe(rows).renderables[3]
     assert [list(column.cells) for column in errors.columns] == [
         ["round Student-t", "in warm-up", "above 0.5"],
         ["0.35–0.6", "1 of 2", "1 of 2"],

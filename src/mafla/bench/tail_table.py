@@ -1,5 +1,7 @@
 """What `mafla bench tails` says about its rows: a table against NUTS, one against all peers, growth, and a picture."""
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,7 @@ LARGEST_ERROR = 0.5  # that tells something about time: who has seen no tail at 
 LEAST_SIZES = 3  # that tell how it grows
 
 Row = dict[str, Any]
+Measure = Callable[[list[Row], str, float], float | None]
 
 
 def describe(rows: list[Row]) -> Any:
@@ -41,7 +44,8 @@ def describe(rows: list[Row]) -> Any:
     """
     from rich.console import Group
 
-    tables = (_against_nuts(rows), _against_peers(rows), _errors(rows), _weights(rows), _growth(rows))
+    groups = (_against_peers(rows, title, measure) for title, measure in MEASURES.items())
+    tables = (_against_nuts(rows), *groups, _errors(rows), _weights(rows), _growth(rows))
     return Group(*(table for table in tables if table.row_count))
 
 
@@ -70,9 +74,27 @@ def efficiency(rows: list[Row], peer: str, level: float) -> float | None:
     return None if theirs is None or ours is None else theirs / ours
 
 
-def _least_efficiency(rows: list[Row], peer: str) -> float | None:
-    """Return the lesser of the efficiencies at the levels that goals are about."""
-    found = (efficiency(rows, peer, level) for level in (0.95, 0.99))
+def patience(rows: list[Row], peer: str, level: float) -> float | None:
+    """Return the seconds in which a peer has our error over ours, with its warm-up, which it makes once.
+
+    Example:
+        >>> ours = {"sampler": "mafla", "errors": [0.1, 0.1, 0.1], "seconds": 2.0, "warmup_seconds": 0.1}
+        >>> theirs = {"sampler": "emcee", "errors": [0.2, 0.2, 0.2], "seconds": 2.0, "warmup_seconds": 1.0}
+        >>> round(patience([ours, theirs], "emcee", 0.99), 6)
+        2.5
+    """
+    theirs, ours = ([row for row in rows if row["sampler"] == name] for name in (peer, OURS))
+    if not theirs or not ours:
+        return None
+    return _time(theirs, _square(ours, level), level) / float(np.mean([row["seconds"] for row in ours]))
+
+
+MEASURES = {"mean squared error times seconds": efficiency, "seconds to our error": patience}
+
+
+def _least(measure: Measure, rows: list[Row], peer: str) -> float | None:
+    """Return the lesser of the measures at the levels that goals are about."""
+    found = (measure(rows, peer, level) for level in (0.95, 0.99))
     return min((value for value in found if value is not None), default=None)
 
 
@@ -99,10 +121,18 @@ def _trace(rows: list[Row]) -> np.ndarray:
 
 
 def _cost(rows: list[Row], level: float) -> float | None:
-    if not rows:
-        return None
-    errors = np.array([row["errors"][LEVELS.index(level)] for row in rows])
-    return float(np.mean(errors**2) * np.mean([row["seconds"] for row in rows]))
+    return _square(rows, level) * float(np.mean([row["seconds"] for row in rows])) if rows else None
+
+
+def _square(rows: list[Row], level: float) -> float:
+    """Return the mean squared error."""
+    return float(np.mean([row["errors"][LEVELS.index(level)] ** 2 for row in rows]))
+
+
+def _time(rows: list[Row], square: float, level: float) -> float:
+    """Return the seconds to a mean squared error: those of warm-up, and as many for draws as it asks for."""
+    warmup, whole = (float(np.mean([row[name] for row in rows])) for name in ("warmup_seconds", "seconds"))
+    return warmup + (whole - warmup) * _square(rows, level) / square
 
 
 def _is_reached(rows: list[Row]) -> bool | None:
@@ -112,7 +142,7 @@ def _is_reached(rows: list[Row]) -> bool | None:
         return None
     if rows[0]["group"] == "modes":
         return bool(np.median([row["weights_error"] for row in ours]) <= WEIGHTS_GOAL)
-    found = _least_efficiency(rows, NUTS)
+    found = _least(efficiency, rows, NUTS)
     return None if found is None else found >= GOALS[rows[0]["group"], rows[0]["dim"] > 50]
 
 
@@ -142,17 +172,17 @@ def _weights(rows: list[Row]) -> Any:
     return grid
 
 
-def _against_peers(rows: list[Row]) -> Any:
+def _against_peers(rows: list[Row], title: str, measure: Measure) -> Any:
     peers = [name for (name,), _ in grouped(("sampler",), rows) if name != OURS]
     caption = (
-        "mean squared error times seconds, of a peer over ours, the lesser of those at the 0.95- and the "
-        "0.99-quantile; median over problems and starts, and the least in brackets"
+        "of a peer over ours, the lesser of those at the 0.95- and the 0.99-quantile; median over problems and "
+        "starts, and the least in brackets"
     )
-    grid = _grid("groups", caption, ("group", *peers))
+    grid = _grid(title, caption, ("group", *peers))
     for (group,), own in grouped(("group",), rows) if peers else ():
         columns = []
         for peer in peers:
-            found = [_least_efficiency(cell, peer) for _, cell in grouped(("problem", "start"), own)]
+            found = [_least(measure, cell, peer) for _, cell in grouped(("problem", "start"), own)]
             known = [value for value in found if value is not None]
             columns.append(f"{_short(float(np.median(known)))} ({_short(min(known))})" if known else "")
         grid.add_row(group, *columns)
@@ -183,7 +213,7 @@ def _is_in_warmup(rows: list[Row]) -> bool:
 
 
 def _is_lost(rows: list[Row]) -> bool:
-    return (_root_mean_square(rows) or 0.0) > LARGEST_ERROR
+    return _square(rows, 0.99) > LARGEST_ERROR**2
 
 
 def _range(values: list[Any]) -> str:
@@ -202,19 +232,19 @@ def _grid(title: str, caption: str, headings: tuple[str, ...]) -> Any:
 
 def _growth(rows: list[Row]) -> Any:
     """Return the time to a fixed error on Student-t laws, against d and against ν, with the exponents of both."""
-    two = [row for row in rows if row["start"] == "near" and row["sampler"] in (OURS, NUTS) and row["is_warm"]]
+    two = [row for row in rows if row["start"] == "near" and row["sampler"] in (OURS, NUTS)]
     near = [row | found for row in two if (found := _student(row["problem"]))]
     dims, dfs = (sorted({row[name] for row in near}) for name in ("dim", "df"))
     if max(len(dims), len(dfs)) < LEAST_SIZES:
         near = []
     caption = (
         f"seconds to an error of {FIXED_ERROR:g} at 0.99 with warm-up, from near, and how they grow; nothing where "
-        f"time was over before warm-up was, or where the error is above {LARGEST_ERROR:g}"
+        f"time is over before warm-up in any run, or where the error is above {LARGEST_ERROR:g}"
     )
     grid = _grid("growth", caption, ("law", *(f"d={dim}" for dim in dims), "like"))
     for (kind, sampler), own in grouped(("kind", "sampler"), near):
         times = {
-            df: {dim: time for (dim,), cell in grouped(("dim",), part) if (time := _time(cell)) is not None}
+            df: {dim: time for (dim,), cell in grouped(("dim",), part) if (time := _time_to_fixed(cell)) is not None}
             for (df,), part in grouped(("df",), own)
         }
         for df, by_dim in times.items():
@@ -231,13 +261,11 @@ def _student(problem: str) -> Row | None:
     return {"kind": kind, "df": float(rest.split(",")[0])} if rest and "Student-t" in kind else None
 
 
-def _time(rows: list[Row]) -> float | None:
-    """Return the seconds to a fixed error: those of warm-up, and as many for draws as its square asks for."""
-    squares = np.mean([row["errors"][LEVELS.index(0.99)] ** 2 for row in rows])
-    if squares > LARGEST_ERROR**2:
+def _time_to_fixed(rows: list[Row]) -> float | None:
+    """Return the seconds to a fixed error; None where that cannot be told from what there is."""
+    if _is_lost(rows) or not all(row["is_warm"] for row in rows):
         return None
-    warmup, whole = (np.mean([row[name] for row in rows]) for name in ("warmup_seconds", "seconds"))
-    return float(warmup + (whole - warmup) * squares / FIXED_ERROR**2)
+    return _time(rows, FIXED_ERROR**2, 0.99)
 
 
 def _power(name: str, times: dict[float, float]) -> str:
@@ -248,7 +276,7 @@ def _power(name: str, times: dict[float, float]) -> str:
 
 
 def _root_mean_square(rows: list[Row]) -> float | None:
-    return float(np.sqrt(np.mean([row["errors"][1] ** 2 for row in rows]))) if rows else None
+    return math.sqrt(_square(rows, 0.99)) if rows else None
 
 
 def _mark(rows: list[Row]) -> str:
