@@ -172,6 +172,17 @@ def test_time_limit_returns_what_has_been_drawn(monkeypatch: pytest.MonkeyPatch)
     assert 0 < made[0] < made[1] < made[2] < steps  # one chunk at least, whatever the limit
 
 
+def test_the_last_chunk_ends_with_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(run, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    pace = run._Pace(deadline=1.0)
+    while not pace.is_over:
+        count = pace.next(10**6)
+        clock[0] += 0.01 * count  # a step takes a hundredth of a second
+        pace.ran(count)
+    assert 0.98 < clock[0] < 1.001
+
+
 def test_compilation_is_no_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a clock on which nothing but compilation takes time, a limit a little above that is long enough."""
     clock, start, seconds = [0.0], np.zeros((8, 3)), list[float]()
