@@ -1,9 +1,9 @@
 """Samplers that get the same seconds on the same problem: ours, and those that people would use instead.
 
 A sampler is made for a problem, which compiles it; it is then run with a key, a start and seconds. The seconds count
-warm-up and draws. Who is not done with warm-up when half of its states are made is judged by the second half of them,
-and who is not done with it at all is said. Whose warm-up tunes step sizes alone does not keep what it draws in
-the first quarter of its time. Who has drawn as many numbers as fit into memory is done before its seconds are over.
+warm-up and draws. Whose warm-up takes more than half of its states is judged by the second half of them. Who makes many
+cheap steps, and may still be on its way after a short warm-up, does not keep what it draws in the first quarter of its
+time. Who has drawn as many numbers as fit into memory is done before its seconds are over.
 """
 
 import math
@@ -30,12 +30,11 @@ from mafla.run import sample
 __all__ = ["NUTS", "OURS", "SAMPLERS", "VARIANTS", "Drawn", "suits"]
 
 OURS, TEMPERED, NUTS = "mafla", "mafla tempered", "BlackJAX NUTS"
-WARMUP = 400  # steps; as few as leave all of them most of the time for draws
+WARMUP = 400  # steps; as few as leave most samplers most of the time for draws
+LONG_WARMUP, BURN_IN = 1600, 0.25  # steps, and the share of the time, of samplers that make many cheap steps
 MOST_NUMBERS = 5 * 10**7  # that a run may keep
-LONG_WARMUP = 1600  # of samplers that make a step of one gradient, and many of them
 LONGEST_CHUNK, CHUNK_SECONDS = 2000, 0.02  # of steps between looks at the clock; slow samplers make fewer
 CHUNK_NUMBERS = 2**19  # that a chunk may hold
-BURN_IN = 0.25  # share of the time of samplers whose warm-up is short for them
 MALA_ACCEPTANCE = 0.574
 
 
@@ -194,7 +193,6 @@ def numpyro_steps(problem: Problem, chains: int, kind: str, warmup: int) -> tupl
         return -problem.logdensity(x)
 
     kernel: Any = getattr(infer, kind)(potential_fn=potential, dense_mass=problem.dense)
-
     # A first call outside of any transformation, since the kernel keeps functions from it.
     state = kernel.init(jax.random.key(0), warmup, jnp.zeros(problem.dim), (), {})
     # Chains share their place in the plan: it is looked up once, and what ends a window is done only where one ends.
@@ -260,7 +258,7 @@ def _in_chunks(
     """Return a run that looks at the clock every few steps, in warm-up, which is the first steps, and after it.
 
     What is drawn in the first part of the time that the run took, a share ``burn_in`` of it, counts as warm-up. Warm-up
-    takes no more than half of the states away, so that no run is judged by the few that are left.
+    takes no more than half of the states away, so that none is judged by the few that are left.
     """
 
     def chunk(states: Any, key: Key[Array, ""], first: Array, count: Array) -> tuple[Any, Array]:
@@ -268,11 +266,8 @@ def _in_chunks(
             states = step(carry[0], keys[number], first + number)
             return states, carry[1].at[number].set(position(states))
 
-        keys, rows = (
-            jax.random.split(jax.random.fold_in(key, first), room),
-            jnp.zeros((room, *shape.shape), shape.dtype),
-        )
-        return jax.lax.fori_loop(0, count, one, (states, rows))
+        keys = jax.random.split(jax.random.fold_in(key, first), room)
+        return jax.lax.fori_loop(0, count, one, (states, jnp.zeros((room, *shape.shape), shape.dtype)))
 
     key, shape = jax.random.key(0), jax.ShapeDtypeStruct((chains, problem.dim), jnp.result_type(float))
     room = max(1, min(LONGEST_CHUNK, CHUNK_NUMBERS // (chains * problem.dim)))
