@@ -15,7 +15,9 @@ LearnedQuick = Annotated[bool, Parameter(help="One seed and shorter trainings: l
 SizesQuick = Annotated[bool, Parameter(help="One seed, and no table of a million rows.")]
 GraphsQuick = Annotated[bool, Parameter(help="One seed, a few graphs and a quarter of the time: two minutes.")]
 TailsQuick = Annotated[bool, Parameter(help="One seed, a third of the problems, ours and NUTS: less than 15 minutes.")]
-TailsSeconds = Annotated[float, Parameter(name="--time", help="Seconds of each sampler for warm-up and draws.")]
+TailsSeconds = Annotated[
+    float, Parameter(name="--time", help="Seconds for warm-up and draws; twice as many with modes.")
+]
 Results = Annotated[Path | None, Parameter(name="--output", help="Folder of results; a run goes on with its own.")]
 Workers = Annotated[int, Parameter(help="How many run at a time, each on processors of its own.")]
 Samplers = Annotated[str, Parameter(help="Parts of the names of the samplers, separated by |; all by default.")]

@@ -86,7 +86,8 @@ def patience(rows: list[Row], peer: str, level: float) -> float | None:
     theirs, ours = ([row for row in rows if row["sampler"] == name] for name in (peer, OURS))
     if not theirs or not ours:
         return None
-    return _time(theirs, _square(ours, level), level) / float(np.mean([row["seconds"] for row in ours]))
+    square = _square(ours, level)
+    return _time(theirs, square, level) / _time(ours, square, level)
 
 
 MEASURES = {"mean squared error times seconds": efficiency, "seconds to our error": patience}
