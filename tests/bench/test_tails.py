@@ -234,15 +234,15 @@ def test_nuts_one_step_at_a_time_is_warmed_up_as_by_blackjax(name: str) -> None:
 
 
 @pytest.fixture
-def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """Put independent draws in the place of our sampler, and say which starts and seeds it was run with."""
-    seen: list[tuple[str, int]] = []
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, int]]:
+    """Put independent draws in the place of our sampler; return the start, seed and number of chains of each run."""
+    seen: list[tuple[str, int, int]] = []
 
     def make(problem: Problem, chains: int) -> Any:
         def run(key: Any, start: Any, seconds: float) -> Drawn:
             begin = "far" if np.abs(start).max() > 100 else "near"
             seed = next(n for n in range(9) if bool((jax.random.split(jax.random.key(n))[1] == key).all()))
-            seen.append((begin, seed))
+            seen.append((begin, seed, len(start)))
             return Drawn(problem.draws(key, chains * 100).reshape(chains, 100, -1), seconds, seconds / 2)
 
         return run
@@ -252,16 +252,22 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     return seen
 
 
-def test_what_is_known_is_not_run_again(ran: list[tuple[str, int]]) -> None:
-    options: dict[str, Any] = {"only": "round Student-t ν=5, d=10", "samplers": OURS, "seconds": 0.1}
+def test_what_is_known_is_not_run_again(ran: list[tuple[str, int, int]]) -> None:
+    options: dict[str, Any] = {"only": "round Student-t ν=5, d=10", "samplers": OURS, "seconds": 0.1, "chains": 32}
     first = tails.run(seeds=1, **options)
-    assert ran == [("near", 0), ("far", 0)]
+    assert ran == [("near", 0, 32), ("far", 0, 32)]
     other = row(NUTS, [0.1] * 3, 1.0)
     rows = tails.run(seeds=2, known=[*first, other], **options)
-    assert ran[2:] == [("near", 1), ("far", 1)]
+    assert ran[2:] == [("near", 1, 32), ("far", 1, 32)]
     assert rows[0] == other
     assert [(each["start"], each["seed"]) for each in rows[1:]] == [("near", 0), ("near", 1), ("far", 0), ("far", 1)]
     assert np.abs([each["errors"][0] for each in rows[1:]]).max() < 0.3
+
+
+def test_everyone_has_three_times_the_seconds_where_there_are_modes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tails, "gather", lambda _measure, parts, *_: parts)
+    parts = tails.run(only="round Student-t ν=1, d=10|2 modes at 10, d=2", samplers=f"{OURS}|{NUTS}", seconds=0.5)
+    assert [part["seconds"] for part in parts] == [0.5, 0.5, 1.5, 1.5]
 
 
 def test_a_failing_sampler_is_not_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,6 +286,7 @@ def test_a_failing_sampler_is_not_passed_over(monkeypatch: pytest.MonkeyPatch) -
         ({"only": "nothing"}, "only must be parts of the names of problems, such as Student-t|funnel, got 'nothing'"),
         ({"samplers": "Gibbs"}, "samplers must be parts of the names mafla, mafla tempered, BlackJAX NUTS"),
         ({"seeds": 0}, "seeds must be a whole number of at least 1, got 0"),
+        ({"chains": 0}, "chains must be a whole number of at least 1, got 0"),
         ({"workers": 0}, "workers must be a whole number of at least 1, got 0"),
     ],
 )

@@ -16,8 +16,9 @@ SizesQuick = Annotated[bool, Parameter(help="One seed, and no table of a million
 GraphsQuick = Annotated[bool, Parameter(help="One seed, a few graphs and a quarter of the time: two minutes.")]
 TailsQuick = Annotated[bool, Parameter(help="One seed, a third of the problems, ours and NUTS: less than 15 minutes.")]
 TailsSeconds = Annotated[
-    float, Parameter(name="--time", help="Seconds for warm-up and draws; twice as many with modes.")
+    float, Parameter(name="--time", help="Seconds for warm-up and draws; three times as many with modes.")
 ]
+TailsChains = Annotated[int, Parameter(help="Chains of each sampler; emcee takes more where it needs them.")]
 Results = Annotated[Path | None, Parameter(name="--output", help="Folder of results; a run goes on with its own.")]
 Workers = Annotated[int, Parameter(help="How many run at a time, each on processors of its own.")]
 Samplers = Annotated[str, Parameter(help="Parts of the names of the samplers, separated by |; all by default.")]
@@ -112,6 +113,7 @@ def tails(
     only: Only = "",
     samplers: Samplers = "",
     seconds: TailsSeconds = 1.0,
+    chains: TailsChains = 64,
     workers: Workers = 1,
     output: Results = None,
     as_json: Json = False,
@@ -121,7 +123,7 @@ def tails(
     from mafla.bench import tails as job
 
     about = {"seed": seed, "seeds": seeds, "only": only, "samplers": samplers}
-    same = {"quick": quick, "seconds": seconds, "workers": workers}
+    same = {"quick": quick, "seconds": seconds, "chains": chains, "workers": workers}
     _in_parts("tails", job, output, as_json, about, job.picture, same)
 
 

@@ -30,7 +30,7 @@ QUICK = (
     *("stretched Student-t ν=5, d=10", "5 modes at 10, d=2", "2 modes at 30, d=10"),
     *("funnel, d=10", "horseshoe, d=21", "stretched Gaussian, d=50", "logistic, d=10"),
 )
-MODES = 2  # times as many seconds for everyone where there are modes: ours needs most of one to find them
+MODES = 3  # times as many seconds for everyone where there are modes: ours needs up to two to find them
 W1_DRAWS, REFERENCE, FLOORS, SHARE_DRAWS = 5000, 20_000, 5, 200_000
 BLOCK = 256  # draws of all chains whose distances are found at once
 TRACE = 8  # points in time at which the error is kept, each twice as late as the one before
@@ -43,6 +43,7 @@ def run(
     only: str = "",
     samplers: str = "",
     seconds: float = 1.0,
+    chains: int = CHAINS,
     workers: int = 1,
     known: Iterable[Row] = (),
     report: Report = lambda _line, _rows: None,
@@ -56,9 +57,10 @@ def run(
         only: parts of the names of problems, separated by ``|``; all by default.
         samplers: parts of the names of samplers, separated by ``|``; all by default. Variants of ours are run where
             their whole names are given, such as ``mafla α=1.5`` and ``mafla alone``, which makes no jumps to modes.
-        seconds: for warm-up and draws of each; twice as many where there are modes.
+        seconds: for warm-up and draws of each; three times as many where there are modes.
+        chains: of each sampler; emcee takes more where it needs them.
         workers: how many samplers run at the same time, each on processors of its own.
-        known: rows of earlier runs with the same seconds; they are not measured again.
+        known: rows of earlier runs with the same seconds and chains; they are not measured again.
         report: called after each problem and sampler, with a line about it and all rows so far.
 
     Returns:
@@ -77,12 +79,14 @@ def run(
     if not chosen:
         raise ValueError(f"only must be parts of the names of problems, such as Student-t|funnel, got {only!r}")
     names = [OURS, NUTS] if quick and not samplers else _named(samplers)
-    limit, workers, rows = _check.positive("seconds", seconds), _check.whole("workers", workers, 1), list(known)
+    limit, chains = _check.positive("seconds", seconds), _check.whole("chains", chains, 1)
+    workers, rows = _check.whole("workers", workers, 1), list(known)
     parts = [
         {
             "problem": each.name,
             "sampler": name,
             "seconds": limit * (1 if each.locations is None else MODES),
+            "chains": chains,
             "runs": runs,
         }
         for each in chosen
@@ -94,15 +98,15 @@ def run(
 
 def measure(part: Cell) -> list[Row]:
     """Return the rows of one sampler on one problem: those of ``runs``, which are pairs of a start and a seed."""
-    problem, judge = _judge(part["problem"])
+    (problem, judge), chains = _judge(part["problem"]), part["chains"]
     began = time.perf_counter()
-    sampler = (SAMPLERS | VARIANTS)[part["sampler"]](problem, CHAINS)
+    sampler = (SAMPLERS | VARIANTS)[part["sampler"]](problem, chains)
     about = {"problem": problem.name, "group": problem.group, "dim": problem.dim, "sampler": part["sampler"]}
     about["compile_seconds"] = time.perf_counter() - began
     rows: list[Row] = []
     for begin, seed in part["runs"]:
         key_start, key_run = jax.random.split(jax.random.key(seed))
-        found = sampler(key_run, start(problem, begin, key_start, CHAINS), part["seconds"])
+        found = sampler(key_run, start(problem, begin, key_start, chains), part["seconds"])
         rows.append(about | {"start": begin, "seed": seed} | judge(found, seed))
     return rows
 
