@@ -1,6 +1,7 @@
 """The kernel for heavy tails: what moves and when, what warm-up finds, and tails that are right."""
 
 import math
+import warnings
 from typing import Any
 
 import jax
@@ -11,6 +12,7 @@ from scipy import stats
 
 import mafla
 from mafla import run, targets
+from mafla.bench.tail_problems import problems, start
 from mafla.kernels.annealed import annealed
 from mafla.kernels.base import Pace
 from mafla.kernels.heavy_tail import HeavyTailParams
@@ -111,6 +113,25 @@ def test_tails_of_a_stretched_law_far_away_are_right_after_a_cold_start(df: floa
         assert error < 0.2 * (1 - level)
     assert tree.attrs["center"].shape == (dim,)
     assert tree.attrs["settled"] == 1
+
+
+@pytest.mark.slow
+def test_four_chains_in_many_dimensions_need_a_longer_warmup_and_r_hat_says_so() -> None:
+    problem = next(each for each in problems() if each.name == "stretched Student-t ν=2, d=50")
+    kernel, threshold = mafla.heavy_tail(problem.logdensity), problem.thresholds()[0]
+    at = start(problem, "near", jax.random.key(0), 4)
+    r_hat, errors = {}, {}
+    for steps in (400, 1600):
+        tree = mafla.sample(kernel, jax.random.key(1), at, 30_000, warmup=steps, progress=False)
+        distances = problem.distance(tree["posterior"]["x"].to_numpy().reshape(-1, problem.dim))
+        errors[steps] = abs(float(np.mean(distances > threshold)) / 0.05 - 1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            r_hat[steps] = float(mafla.summary(tree)["r_hat"].max())
+    assert errors[400] > 0.5
+    assert r_hat[400] > 1.1
+    assert errors[1600] < 0.2
+    assert r_hat[1600] < 1.02
 
 
 @pytest.mark.parametrize("far", [True, pytest.param(False, marks=pytest.mark.slow)])
