@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 240  # after which a test run counts as hung, which is noticed too
 
 BASE, PROPOSAL, EXACT = "kernels/base.py", "kernels/proposal.py", "kernels/exact_fractional.py"
+RATIO = "kernels/acceptance.py"
 MALA, LINE, UNDERDAMPED = (
     f"kernels/{name}.py" for name in ("metropolis_langevin", "score_fractional", "fractional_underdamped")
 )
@@ -89,7 +90,7 @@ MUTANTS = (
     Mutant("density-ratio-inverted", EXACT, CHANGE, CHANGE_BACK, AUXILIARY),
     Mutant("acceptance-inverted", BASE, "(log_uniform <= log_ratio)", "(log_uniform <= -log_ratio)", ACCEPT),
     Mutant("always-accept", BASE, "(log_uniform <= log_ratio)", "(log_uniform <= 0)", ACCEPT),
-    Mutant("gaussian-ratio-for-stable-noise", PROPOSAL, SCALE, NO_SCALE, AUXILIARY),
+    Mutant("gaussian-ratio-for-stable-noise", RATIO, SCALE, NO_SCALE, AUXILIARY),
     Mutant("no-constant-in-exact-drift", EXACT, "constant * gradient", "gradient", AUXILIARY),
     Mutant("no-constant-in-local-drift", DRIFT, "constant * score(x)", "score(x)", FULA),
     Mutant("wrong-constant", DRIFT, "math.gamma(alpha - 1) /", "math.gamma(alpha) /", FULA),
@@ -97,10 +98,10 @@ MUTANTS = (
     Mutant("mala-deviation-0.95", MALA, SPREAD, "0.95 * jnp.sqrt(2 * tau)", TEXTBOOK),
     Mutant("mala-ratio-sign", MALA, "-0.25 * jnp.sum", "0.25 * jnp.sum", TEXTBOOK),
     Mutant("mala-symmetric", MALA, "-0.25 * jnp.sum", "0 * jnp.sum", TEXTBOOK),
-    Mutant("ratio-sign", PROPOSAL, "return -0.5 * jnp.sum", "return 0.5 * jnp.sum", AUXILIARY),
-    Mutant("ratio-without-curvature", PROPOSAL, CURVATURE, "", AUXILIARY),
+    Mutant("ratio-sign", RATIO, "return -0.5 * jnp.sum", "return 0.5 * jnp.sum", AUXILIARY),
+    Mutant("ratio-without-curvature", RATIO, CURVATURE, "", AUXILIARY),
     Mutant("proposal-taken-for-symmetric", EXACT, "log_ratio += log_proposal", "log_proposal", AUXILIARY),
-    Mutant("marginal-ratio-swapped", PROPOSAL, "return backward - forward", "return forward - backward", MARGINAL),
+    Mutant("marginal-ratio-swapped", RATIO, "return backward - forward", "return forward - backward", MARGINAL),
     Mutant("acceptance-arguments-swapped", LEARNED, POINTS, POINTS_SWAPPED, ORDER),
     Mutant("density-not-updated-on-accept", BASE, SELECT, STALE_ON_ACCEPT, f"{CACHES}[mala]"),
     Mutant("density-of-proposal-kept-on-reject", BASE, SELECT, STALE_ON_REJECT, f"{CACHES}[mala]"),

@@ -40,12 +40,15 @@ LAYERS: dict[str, Rule] = {
     "targets": Rule(may=("_check", "stable", "targets.*")),
     "targets.*": Rule(may=("_check", "stable", "targets.*")),
     "kernels.base": Rule(may=("_check", "stable")),
+    "kernels.acceptance": Rule(may=("stable", "kernels.base")),
     "kernels.proposal": Rule(may=("_check", "stable", "drift", "kernels.base")),
     "kernels": Rule(may=("kernels.*",)),
     "kernels.heavy_tail": Rule(may=("_check", "stable", "kernels.*")),
-    "kernels.tempered": Rule(may=("_check", "kernels.annealed", "kernels.base", "kernels.proposal")),
+    "kernels.tempered": Rule(
+        may=("_check", "kernels.acceptance", "kernels.annealed", "kernels.base", "kernels.proposal")
+    ),
     "kernels.mode_jumps": Rule(may=("_check", "kernels.base", "learn.mixture")),
-    "kernels.*": Rule(may=("_check", "stable", "drift", "kernels.base", "kernels.proposal")),
+    "kernels.*": Rule(may=("_check", "stable", "drift", "kernels.acceptance", "kernels.base", "kernels.proposal")),
     "samples": Rule(may=("_check",)),
     "progress": Rule(may=("_check",)),
     "program": Rule(may=("kernels.base",)),

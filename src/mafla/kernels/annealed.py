@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from mafla import _check
+from mafla.kernels.acceptance import auxiliary_log_ratio, default_acceptance
 from mafla.kernels.base import (
     Info,
     Kernel,
@@ -22,13 +23,7 @@ from mafla.kernels.base import (
     draw_noise,
     metropolis,
 )
-from mafla.kernels.proposal import (
-    auxiliary_log_ratio,
-    default_acceptance,
-    drift_share,
-    propose,
-    start_from_logdensity,
-)
+from mafla.kernels.proposal import drift_share, propose, start_from_logdensity
 
 __all__ = ["FIRST_BETA", "AnnealedParams", "annealed", "move_between", "wide_logdensity"]
 

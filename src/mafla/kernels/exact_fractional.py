@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 
 from mafla import _check
 from mafla.drift import local_constant
+from mafla.kernels.acceptance import auxiliary_log_ratio, default_acceptance, marginal_log_ratio
 from mafla.kernels.base import (
     Info,
     Kernel,
@@ -25,7 +26,7 @@ from mafla.kernels.base import (
     metropolis,
     tune_step_size,
 )
-from mafla.kernels.proposal import Field, auxiliary_log_ratio, default_acceptance, marginal_log_ratio, propose
+from mafla.kernels.proposal import Field, propose
 
 __all__ = ["exact_mafla"]
 

@@ -22,6 +22,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from mafla import _check, stable
+from mafla.kernels.acceptance import MOST_ACCEPTANCE, auxiliary_log_ratio, default_acceptance
 from mafla.kernels.base import (
     Kernel,
     LangevinState,
@@ -36,14 +37,7 @@ from mafla.kernels.base import (
 from mafla.kernels.compose import CycleInfo, summarise
 from mafla.kernels.elliptical_shape import LARGEST_GAIN, Shape, follow, follow_middle, unit_shape
 from mafla.kernels.line_jump import JUMP_ALPHA, line_jump
-from mafla.kernels.proposal import (
-    MOST_ACCEPTANCE,
-    auxiliary_log_ratio,
-    default_acceptance,
-    drift_share,
-    stable_step,
-    start_from_logdensity,
-)
+from mafla.kernels.proposal import drift_share, stable_step, start_from_logdensity
 from mafla.kernels.radial_walk import radial_move
 from mafla.kernels.scouting import EVERY, FAR_ALPHA, NEAR_ALPHA, Scout, chosen, is_scouting, is_valley, report
 

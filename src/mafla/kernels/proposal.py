@@ -1,8 +1,4 @@
-"""The fractional Langevin proposal ``x' = x + τ b(x) + τ^(1/α) ξ`` (Eq. frac-proposal) and the ratio of its densities.
-
-The density is not intractable. Given the scale A of ``ξ = sqrt(2A) z``, drawn before and independently of the state,
-the proposal is Gaussian; with A integrated out it is the stable density, a function of one radius.
-"""
+"""The fractional Langevin proposal ``x' = x + τ b(x) + τ^(1/α) ξ`` (Eq. frac-proposal), and where it starts from."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,19 +12,13 @@ from mafla.drift import local_drift
 from mafla.kernels.base import LangevinState, Noise, call_logdensity, call_score
 
 __all__ = [
-    "MOST_ACCEPTANCE",
     "Field",
-    "auxiliary_log_ratio",
-    "default_acceptance",
     "drift_share",
-    "marginal_log_ratio",
     "propose",
     "stable_step",
     "start_from_logdensity",
     "start_from_score",
 ]
-
-MOST_ACCEPTANCE = 0.5  # that warm-up aims for
 
 Field = Callable[[Float[Array, " dim"]], Float[Array, " dim"]]
 
@@ -50,15 +40,6 @@ def start_from_logdensity(
     return lambda position: LangevinState(position, *value_and_grad(position))
 
 
-def default_acceptance(alpha: float) -> float:
-    """Return the acceptance rate that warm-up aims for.
-
-    The pull of the drift in units of the noise falls like ``τ^(1 - 1/α)``, so near α=1 the acceptance rate hardly rises
-    as τ falls, or even falls: a rate that high would be reached at useless step sizes only, or never.
-    """
-    return min(MOST_ACCEPTANCE, alpha - 1)
-
-
 def propose(state: LangevinState, noise: Noise, step_size: Any, alpha: float) -> Float[Array, " dim"]:
     """Return ``x + τ b(x) + τ^(1/α) ξ``."""
     return state.position + step_size * state.drift + stable_step(noise, step_size, alpha)
@@ -75,28 +56,3 @@ def drift_share(noise: Noise, step_size: Any, alpha: Any) -> Float[Array, ""]:
     Given A, the noise has the variance ``2 A τ^(2/α)``, and the drift is ``min(A, 1) τ^(2/α) ∇log p``.
     """
     return jnp.exp(jnp.minimum(noise.log_scale, 0)) * step_size ** (2 / alpha - 1)
-
-
-def auxiliary_log_ratio(
-    state: LangevinState, proposed: LangevinState, noise: Noise, step_size: Any, alpha: Any
-) -> Float[Array, ""]:
-    """Return ``log q(x|x', A) - log q(x'|x, A) = (|r|² - |r_rev|²) / (4 A τ^(2/α))``.
-
-    Multiplied out, it is antisymmetric to the last bit and does not subtract the squares of long jumps.
-    """
-    deviation = jnp.power(step_size, 1 / alpha) * stable.draws.amplitude(noise.log_scale)
-    change = 2 * (proposed.position - state.position) + step_size * (proposed.drift - state.drift)
-    pull = step_size * (state.drift + proposed.drift)
-    return -0.5 * jnp.sum(pull / deviation * (change / deviation))
-
-
-def marginal_log_ratio(
-    state: LangevinState, proposed: LangevinState, noise: Noise, step_size: Any, alpha: float
-) -> Float[Array, ""]:
-    """Return ``log q(x|x') - log q(x'|x)`` with the stable density (Eq. q-density-formal)."""
-    del noise
-    gamma = jnp.power(step_size, 1 / alpha)
-    jump = proposed.position - state.position
-    forward = stable.logpdf((jump - step_size * state.drift) / gamma, alpha)
-    backward = stable.logpdf((-jump - step_size * proposed.drift) / gamma, alpha)
-    return backward - forward

@@ -6,6 +6,7 @@ from jaxtyping import Array, Float
 from scipy import special
 
 from mafla import _check
+from mafla.kernels.acceptance import auxiliary_log_ratio, default_acceptance
 from mafla.kernels.base import (
     Info,
     Kernel,
@@ -18,7 +19,7 @@ from mafla.kernels.base import (
     metropolis,
     tune_step_size,
 )
-from mafla.kernels.proposal import Field, auxiliary_log_ratio, default_acceptance, propose, start_from_score
+from mafla.kernels.proposal import Field, propose, start_from_score
 
 __all__ = ["line_integral", "score_mafla"]
 

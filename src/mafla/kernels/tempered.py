@@ -14,9 +14,10 @@ from jaxtyping import Array, Bool, Float, Key
 from numpy.typing import ArrayLike
 
 from mafla import _check
+from mafla.kernels.acceptance import default_acceptance
 from mafla.kernels.annealed import FIRST_BETA, AnnealedParams, move_between, wide_logdensity
 from mafla.kernels.base import Kernel, LangevinState, Noise, Pace, assemble, draw_noise
-from mafla.kernels.proposal import default_acceptance, start_from_logdensity
+from mafla.kernels.proposal import start_from_logdensity
 
 __all__ = ["tempered"]
 
