@@ -30,7 +30,7 @@ QUICK = (
     *("stretched Student-t ν=5, d=10", "5 modes at 10, d=2", "2 modes at 30, d=10"),
     *("funnel, d=10", "horseshoe, d=21", "stretched Gaussian, d=50", "logistic, d=10"),
 )
-MODES = 3  # times as many seconds for everyone where there are modes: ours needs up to two to find them
+MODES = 3  # times as many seconds for everyone where there are modes: ours needs one or two to find them
 W1_DRAWS, REFERENCE, FLOORS, SHARE_DRAWS = 5000, 20_000, 5, 200_000
 BLOCK = 256  # draws of all chains whose distances are found at once
 TRACE = 8  # points in time at which the error is kept, each twice as late as the one before
